@@ -1,0 +1,1 @@
+"""Measures what the platform built and decided."""

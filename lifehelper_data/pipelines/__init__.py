@@ -1,0 +1,1 @@
+"""One builder per asset: read inputs, write parts, return what was done."""

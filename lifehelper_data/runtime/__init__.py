@@ -1,0 +1,1 @@
+"""Thin shells that read one pinned release: load, decide, apply."""

@@ -1,0 +1,74 @@
+"""Where everything lies in a workspace."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Paths of a workspace.
+
+    Attributes:
+        root: absolute path of the workspace folder.
+    """
+
+    root: Path
+
+    @property
+    def config_file(self) -> Path:
+        """The workspace's configuration."""
+        return self.root / "lifehelper.toml"
+
+    @property
+    def releases(self) -> Path:
+        """Release files, `000042.duckdb`."""
+        return self.root / "releases"
+
+    @property
+    def parts(self) -> Path:
+        """Parquet parts, `<table>/<identity>.parquet`."""
+        return self.root / "parts"
+
+    @property
+    def builds(self) -> Path:
+        """What builders last made (JSON), and the sessions of running builds."""
+        return self.root / "builds"
+
+    @property
+    def pins(self) -> Path:
+        """Pin files of open readers."""
+        return self.root / "pins"
+
+    @property
+    def tmp(self) -> Path:
+        """Scratch space; anything in it may be deleted when no build runs."""
+        return self.root / "tmp"
+
+    @property
+    def current_pointer(self) -> Path:
+        """Which release is in service, for our own code."""
+        return self.releases / "current.json"
+
+    @property
+    def current_database(self) -> Path:
+        """A copy of the release in service, for foreign DuckDB clients."""
+        return self.root / "current.duckdb"
+
+    @property
+    def tags_file(self) -> Path:
+        """Names given to releases."""
+        return self.releases / "tags.json"
+
+    @property
+    def writer_lock(self) -> Path:
+        """Who is publishing."""
+        return self.root / "writer.lock"
+
+    def release_file(self, number: int) -> Path:
+        """The file of one release."""
+        return self.releases / f"{number:06d}.duckdb"
+
+    def create(self) -> None:
+        """Create the folders that are missing."""
+        for folder in (self.releases, self.parts, self.builds, self.pins, self.tmp):
+            folder.mkdir(parents=True, exist_ok=True)
