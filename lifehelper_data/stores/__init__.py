@@ -1,1 +1,1 @@
-"""What is kept: Parquet parts, release files, locks and pins. The only place with SQL, with sources."""
+"""What is kept: Parquet parts, release files, locks and pins. SQL lives here and in sources."""

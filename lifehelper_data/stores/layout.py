@@ -45,6 +45,11 @@ class Layout:
         return self.root / "tmp"
 
     @property
+    def refused(self) -> Path:
+        """Quarantine and rejects of the last load that was refused."""
+        return self.root / "refused"
+
+    @property
     def current_pointer(self) -> Path:
         """Which release is in service, for our own code."""
         return self.releases / "current.json"

@@ -1,0 +1,56 @@
+"""What a builder made, as a value."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from lifehelper_data.domain.counts import FileCounts, TableCounts
+from lifehelper_data.domain.release import TableParts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildRecord:
+    """The output of one asset, kept so that the next build can reuse it.
+
+    Attributes:
+        asset: name of the asset.
+        input_digest: sha256 of everything the output depends on.
+        built_at: when it was built.
+        tables: the parts it wrote, by table.
+        files: line counts of source files, if it read any.
+        table_counts: row counts, if it loaded any.
+        facts: facts for the release, JSON-ready.
+    """
+
+    asset: str
+    input_digest: str
+    built_at: datetime
+    tables: Mapping[str, TableParts]
+    files: tuple[FileCounts, ...] = ()
+    table_counts: Mapping[str, TableCounts] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildReport:
+    """A build record with how it came about.
+
+    Attributes:
+        record: what was made.
+        reused: whether nothing had changed and the last output stands.
+        seconds: wall time of the builder.
+    """
+
+    record: BuildRecord
+    reused: bool
+    seconds: float
+
+    @property
+    def rows(self) -> int:
+        """Rows of all tables made."""
+        return sum(table.rows for table in self.record.tables.values())
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all parts made."""
+        return sum(p.size_bytes for t in self.record.tables.values() for p in t.parts)

@@ -1,0 +1,250 @@
+"""Asset `tables`: outside files become clean contract tables, every row accounted for."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from lifehelper_data.domain.build import BuildRecord, BuildReport
+from lifehelper_data.domain.contract import (
+    CONTRACT_VERSION,
+    HISTORY_TABLES,
+    QUARANTINE,
+    REJECTS,
+    SOURCE_IDS,
+    TABLES,
+    Table,
+)
+from lifehelper_data.domain.counts import FileCounts, TableCounts
+from lifehelper_data.domain.errors import ContractViolation, LoadRefused, MappingError
+from lifehelper_data.domain.release import TableParts
+from lifehelper_data.pipelines.context import BuildContext
+from lifehelper_data.sources.casting import CastRules
+from lifehelper_data.sources.load import BoundSelect, SourceReader, source_digest
+from lifehelper_data.stores.build_records import load_record, reusable_record, save_record
+from lifehelper_data.stores.parts import PartWriter
+
+ASSET: Final = "tables"
+BUILDER_VERSION: Final = 1
+"""Raised whenever the same files would give other tables."""
+
+
+def build_tables(context: BuildContext, source: Path) -> BuildReport:
+    """Load every table a mapping file names.
+
+    Nothing is loaded again if neither the files nor the mapping nor a tunable it reads changed
+    (a load that quarantined rows for lying in the future is always repeated: they may be due).
+
+    Args:
+        context: workspace, settings, clock and progress.
+        source: the mapping file.
+
+    Returns:
+        The record with one TableParts per contract table (absent ones empty), and `quarantine`,
+        `rejects` and `source_ids`.
+
+    Raises:
+        MappingError, UnsafeSql, SourceError, NotFound: the source is not what it should be.
+        ContractViolation: columns that the mapping uses have gone since the last load.
+        LoadRefused: too much of a table or file is bad; nothing of this load is used.
+        IdCollision: two text ids share a number.
+    """
+    started = context.seconds()
+    digest = _input_digest(context, source)
+    last = reusable_record(context.layout, ASSET, digest)
+    if last is not None and not last.facts["future_rows"]:
+        return BuildReport(record=last, reused=True, seconds=context.seconds() - started)
+    with (
+        context.scratch() as scratch,
+        _opened(context, source, scratch) as reader,
+        PartWriter.open(
+            context.layout,
+            scratch,
+            threads=context.settings.run.threads,
+            memory_limit=context.settings.run.memory_limit,
+        ) as writer,
+    ):
+        loaded = _load(context, reader, writer)
+        limit = context.settings.load.max_bad_share
+        problems = _too_bad(reader.files, loaded.counts, limit)
+        if problems:
+            raise _refusal(context, writer, problems)
+        context.progress.step("writing tables", 0, None)
+        record = BuildRecord(
+            asset=ASSET,
+            input_digest=digest,
+            built_at=context.clock(),
+            tables=_write(context, writer),
+            files=reader.files,
+            table_counts=loaded.counts,
+            facts={
+                "future_rows": loaded.future_rows,
+                "source_watermarks": loaded.watermarks,
+                "source_columns": {name: list(c) for name, c in reader.file_columns.items()},
+                "naive_timezone": reader.mapping.naive_timezone,
+                "text": reader.mapping.text,
+                "text_ids": sorted(reader.mapping.text_ids),
+            },
+        )
+    save_record(context.layout, record)
+    return BuildReport(record=record, reused=False, seconds=context.seconds() - started)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Loaded:
+    counts: Mapping[str, TableCounts]
+    watermarks: Mapping[str, str | None]
+    future_rows: int
+
+
+def _input_digest(context: BuildContext, source: Path) -> str:
+    parts = {
+        "source": source_digest(source, context.progress),
+        "contract": CONTRACT_VERSION,
+        "builder": BUILDER_VERSION,
+        "load": context.settings.load.model_dump(mode="json"),
+        "history_buckets": context.settings.run.history_buckets,
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _opened(context: BuildContext, source: Path, scratch: Path) -> SourceReader:
+    last = load_record(context.layout, ASSET)
+    reader = SourceReader(
+        source,
+        scratch,
+        memory_limit=context.settings.run.memory_limit,
+        progress=context.progress,
+    )
+    try:
+        reader.open()
+    except MappingError as error:
+        reader.close()
+        known = last.facts.get("source_columns") if last else None
+        gone = _vanished(known, reader.file_columns) if isinstance(known, dict) else []
+        if gone:
+            raise ContractViolation(
+                f"columns have gone since the last load: {'; '.join(gone)}; {error}; restore them "
+                "or change the mapping",
+                field=error.field,
+            ) from error
+        raise
+    except BaseException:
+        reader.close()
+        raise
+    return reader
+
+
+def _vanished(known: Mapping[str, list[str]], now: Mapping[str, tuple[str, ...]]) -> list[str]:
+    found: list[str] = []
+    for name in sorted(known):
+        if name not in now:
+            continue
+        gone = [column for column in known[name] if column not in now[name]]
+        new = [column for column in now[name] if column not in known[name]]
+        if gone:
+            hint = f" (new: {', '.join(new)})" if new else ""
+            found.append(f"{name} lost {', '.join(gone)}{hint}")
+    return found
+
+
+def _load(context: BuildContext, reader: SourceReader, writer: PartWriter) -> _Loaded:
+    rules = CastRules(
+        now=context.clock(),
+        naive_timezone=reader.mapping.naive_timezone,
+        text_ids=frozenset(reader.mapping.text_ids),
+    )
+    counts: dict[str, TableCounts] = {}
+    future = 0
+    for select in reader.tables:
+        counts[select.table.name], due_later = _load_table(reader, writer, select, rules)
+        future += due_later
+    for frame in reader.rejects():
+        writer.append(REJECTS, frame)
+    writer.settle(SOURCE_IDS)
+    writer.check_source_ids()
+    watermarks: dict[str, str | None] = {}
+    for table in TABLES.values():
+        context.progress.step(f"settling {table.name}", 0, None)
+        settled = writer.settle(table)
+        latest = writer.latest(table)
+        watermarks[table.name] = latest.isoformat() if latest else None
+        if table.name in counts:
+            before = counts[table.name]
+            counts[table.name] = TableCounts(
+                table=table.name,
+                returned=before.returned,
+                quarantined=before.quarantined,
+                bad_columns=before.bad_columns,
+                ignored_columns=before.ignored_columns,
+                kept=settled.kept,
+                repeated=settled.repeated,
+                duplicates=settled.duplicates,
+                orphans=writer.orphans(table) if table.name in HISTORY_TABLES else 0,
+            )
+    return _Loaded(counts=counts, watermarks=watermarks, future_rows=future)
+
+
+def _load_table(
+    reader: SourceReader, writer: PartWriter, select: BoundSelect, rules: CastRules
+) -> tuple[TableCounts, int]:
+    bad_columns: dict[str, int] = {}
+    future = 0
+    for batch in reader.rows(select, rules):
+        writer.append(select.table, batch.good)
+        writer.append(QUARANTINE, batch.bad)
+        writer.append(SOURCE_IDS, batch.source_ids)
+        for column in batch.bad["column_name"].to_list():
+            bad_columns[column] = bad_columns.get(column, 0) + 1
+        future += batch.future
+    counts = TableCounts(
+        table=select.table.name,
+        returned=reader.returned(select),
+        quarantined=sum(bad_columns.values()),
+        bad_columns=dict(sorted(bad_columns.items())),
+        ignored_columns=select.ignored_columns,
+    )
+    return counts, future
+
+
+def _write(context: BuildContext, writer: PartWriter) -> dict[str, TableParts]:
+    buckets = context.settings.run.history_buckets
+    tables: list[Table] = [*TABLES.values(), QUARANTINE, REJECTS, SOURCE_IDS]
+    written: dict[str, TableParts] = {}
+    for done, table in enumerate(tables, 1):
+        written[table.name] = writer.write(table, buckets=buckets)
+        context.progress.step("writing tables", done, len(tables))
+    return written
+
+
+def _too_bad(
+    files: tuple[FileCounts, ...], counts: Mapping[str, TableCounts], limit: float
+) -> list[str]:
+    problems = [
+        f"file {file.path!r}: {file.rejected:,} of {file.lines:,} lines cannot be read "
+        f"({', '.join(f'{reason} {n:,}' for reason, n in file.reasons.items())})"
+        for file in files
+        if file.lines and file.rejected / file.lines > limit
+    ]
+    problems += [
+        f"table {name!r}: {count.quarantined:,} of {count.returned:,} rows have a bad value "
+        f"({', '.join(f'{column} {n:,}' for column, n in count.bad_columns.items())})"
+        for name, count in counts.items()
+        if count.bad_share is not None and count.bad_share > limit
+    ]
+    return problems
+
+
+def _refusal(context: BuildContext, writer: PartWriter, problems: list[str]) -> LoadRefused:
+    folder = context.layout.refused
+    folder.mkdir(parents=True, exist_ok=True)
+    for table in (QUARANTINE, REJECTS):
+        writer.export(table, folder / f"{table.name}.parquet")
+    limit = context.settings.load.max_bad_share
+    return LoadRefused(
+        f"more than {limit:.1%} bad: {'; '.join(problems)}; the last release stays in service; "
+        f"look at {folder.name}/quarantine.parquet and rejects.parquet in the workspace, mend the "
+        "source or raise load.max_bad_share"
+    )

@@ -1,0 +1,150 @@
+"""Configuration: one file `lifehelper.toml`; file < environment < flag.
+
+Every tunable number has its default here. Tunables decide results: their hash is part of a
+release. Operational settings (threads, memory, waiting) do not, and are left out of the hash.
+"""
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from lifehelper_data.domain.errors import InvalidRequest
+from lifehelper_data.domain.popularity import PopularityMethod
+from lifehelper_data.domain.retention import Retention
+
+ENV_PREFIX: Final = "LIFEHELPER__"
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class LoadTunables(_Section):
+    """How forgiving a load is."""
+
+    max_bad_share: float = Field(
+        0.05,
+        ge=0,
+        le=1,
+        description="largest share of a table's rows with a bad value, and of a file's lines "
+        "rejected, that a load survives",
+    )
+
+
+class PopularityTunables(_Section):
+    """How sales and ratings become a value between 0 and 1."""
+
+    method: PopularityMethod = PopularityMethod.LOG_SALES
+    window_days: int = Field(90, ge=1, description="purchases counted as sales, days back")
+    half_life_days: float = Field(30, gt=0, description="half-life of time_decayed")
+    prior_ratings: float = Field(
+        10, gt=0, description="average ratings the prior of bayesian_rating is worth"
+    )
+
+
+class RunSettings(_Section):
+    """How the work is done; never what comes out."""
+
+    threads: int = Field(2, ge=1, le=256, description="threads of the table engine")
+    memory_limit: str = Field(
+        "512MB", pattern=r"^[0-9]+(MB|GB)$", description="memory of each scratch database"
+    )
+    history_buckets: int = Field(
+        16, ge=1, le=4096, description="parts a history table is spread over, by user"
+    )
+    lock_wait_s: float | None = Field(
+        None, ge=0, description="seconds to wait for another writer; unset waits for ever"
+    )
+
+
+class RetentionSettings(_Section):
+    """How long releases are kept."""
+
+    keep_last: int = Field(10, ge=1)
+    keep_younger_than_s: float = Field(3600, ge=0)
+    keep_daily_days: int = Field(30, ge=0)
+
+    def rule(self) -> Retention:
+        """Return the rule as a domain value."""
+        return Retention(
+            keep_last=self.keep_last,
+            keep_younger_than=timedelta(seconds=self.keep_younger_than_s),
+            keep_daily_days=self.keep_daily_days,
+        )
+
+
+class Settings(_Section):
+    """A whole configuration."""
+
+    source: str | None = Field(
+        None, description="mapping file, relative to the workspace unless absolute"
+    )
+    load: LoadTunables = LoadTunables()
+    popularity: PopularityTunables = PopularityTunables()
+    run: RunSettings = RunSettings()
+    retention: RetentionSettings = RetentionSettings()
+
+    def tunables(self) -> dict[str, object]:
+        """Return what decides results, JSON-ready."""
+        return self.model_dump(mode="json", exclude={"source", "run", "retention"})
+
+    def tunables_hash(self) -> str:
+        """Return the sha256 of the tunables."""
+        text = json.dumps(self.tunables(), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def load_settings(
+    file: Path | None,
+    environment: Mapping[str, str],
+    flags: Mapping[str, object] | None = None,
+) -> Settings:
+    """Read the configuration.
+
+    Args:
+        file: `lifehelper.toml`; None or a missing file gives the defaults.
+        environment: variables such as `LIFEHELPER__POPULARITY__WINDOW_DAYS=30`.
+        flags: dotted names -> values, such as {"run.threads": 1}; None values are left out.
+
+    Raises:
+        InvalidRequest: not TOML, an unknown name, or a bad value; names the setting.
+    """
+    values: dict[str, object] = {}
+    if file is not None and file.is_file():
+        try:
+            values = tomllib.loads(file.read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise InvalidRequest(f"{str(file)!r} is not valid TOML: {error}") from error
+    for name, text in sorted(environment.items()):
+        if name.startswith(ENV_PREFIX):
+            _put(values, name.removeprefix(ENV_PREFIX).lower().split("__"), text)
+    for dotted, value in (flags or {}).items():
+        if value is not None:
+            _put(values, dotted.split("."), value)
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise InvalidRequest(
+            f"setting {field!r} = {first.get('input')!r}: {first['msg']}; see `lifehelper schema "
+            "config`",
+            field=field,
+        ) from error
+
+
+def _put(values: dict[str, object], path: list[str], value: object) -> None:
+    *sections, last = path
+    here = values
+    for section in sections:
+        below = here.setdefault(section, {})
+        if not isinstance(below, dict):
+            raise InvalidRequest(f"setting {'.'.join(path)!r}: {section!r} is not a section")
+        here = below
+    here[last] = value

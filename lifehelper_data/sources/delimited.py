@@ -1,0 +1,265 @@
+"""CSV and TSV as text: every physical line ends up in a row, a reject, or the header.
+
+Rules (RFC 4180, with recovery):
+
+- A field that starts with the quote ends at the next lone quote; a doubled quote is one quote; the
+  field may span lines. A quote elsewhere is an ordinary character.
+- A quoted record that never closes, closes in the middle of a field, grows past the limits, or
+  spans lines and then has the wrong number of columns, gives up **its first line only**
+  (`unclosed_quote`); reading resumes on the next physical line, so one stray quote costs one line.
+- A line of the wrong number of columns, with a NUL, with bytes that are not of the encoding, or
+  over the length limit is rejected. Blank lines are skipped and are not data lines.
+"""
+
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from lifehelper_data.domain.errors import SourceError
+from lifehelper_data.sources.lines import REPLACEMENT, LineReader
+from lifehelper_data.sources.mapping import FileSpec
+from lifehelper_data.sources.text_batch import (
+    MAX_COLUMNS,
+    MAX_RECORD_BYTES,
+    Reject,
+    TextBatch,
+    shown,
+    text_table,
+)
+
+BATCH_ROWS: Final = 50_000
+MAX_RECORD_LINES: Final = 1_000
+
+
+class _Unreadable(Exception):
+    """A line that is not a row, with the reason."""
+
+    def __init__(self, reason: str, detail: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.detail = detail
+
+
+class _Unclosed(Exception):
+    """The text ends inside a quoted field."""
+
+
+def read_delimited(path: Path, spec: FileSpec) -> Iterator[TextBatch]:
+    """Yield a delimited file in batches of at most BATCH_ROWS rows.
+
+    Raises:
+        SourceError: no header where one is due, a duplicate or unreadable header.
+    """
+    reader = LineReader(path, spec.encoding)
+    columns = _header(reader, path, spec)
+    nulls = frozenset(spec.null_values) | {""}
+    rows: list[list[str]] = []
+    rejects: list[Reject] = []
+    lines = 0
+    while (raw := reader.peek(0)) is not None:
+        number = reader.line + 1
+        if not raw.strip() and number not in reader.too_long:
+            reader.take()
+            continue
+        lines += 1
+        try:
+            fields, spanned = _record(reader, spec, len(columns))
+            rows.append(fields)
+        except _Unreadable as problem:
+            spanned = 1
+            rejects.append(
+                Reject(
+                    line=number,
+                    reason=problem.reason,
+                    detail=problem.detail,
+                    content=shown(raw, reader.codec),
+                )
+            )
+        for _ in range(spanned):
+            reader.take()
+        if len(rows) + len(rejects) >= BATCH_ROWS:
+            yield _batch(columns, rows, nulls, lines=lines, rejects=rejects, reader=reader)
+            rows, rejects, lines = [], [], 0
+    yield _batch(columns, rows, nulls, lines=lines, rejects=rejects, reader=reader)
+
+
+def _batch(
+    columns: list[str],
+    rows: list[list[str]],
+    nulls: frozenset[str],
+    *,
+    lines: int,
+    rejects: list[Reject],
+    reader: LineReader,
+) -> TextBatch:
+    by_column: list[list[str | None]] = (
+        [[None if v in nulls else v for v in column] for column in zip(*rows, strict=True)]
+        if rows
+        else [[] for _ in columns]
+    )
+    return TextBatch(
+        rows=text_table(columns, by_column),
+        lines=lines,
+        rejects=tuple(rejects),
+        bytes_read=reader.bytes_read,
+    )
+
+
+def _header(reader: LineReader, path: Path, spec: FileSpec) -> list[str]:
+    names: list[str] | None = list(spec.columns) if spec.columns else None
+    if spec.header:
+        while (raw := reader.peek(0)) is not None and not raw.strip():
+            reader.take()
+        if raw is None and names is None:
+            raise SourceError(
+                f"{path.name!r} is empty: no header line; remove it or declare columns = [...]",
+                field=path.name,
+            )
+        if raw is not None:
+            if names is None:
+                try:
+                    names, spanned = _record(reader, spec, None)
+                except _Unreadable as problem:
+                    raise SourceError(
+                        f"the header of {path.name!r} cannot be read ({problem.reason}): check the "
+                        f"encoding {spec.encoding!r} or declare columns = [...]",
+                        field=path.name,
+                    ) from problem
+            else:
+                spanned = 1
+            for _ in range(spanned):
+                reader.take()
+    assert names is not None  # noqa: S101 - the mapping requires columns where header = false
+    return checked_columns(names, path)
+
+
+def checked_columns(names: list[str], path: Path) -> list[str]:
+    """Normalise column names and refuse what cannot be addressed.
+
+    Returns:
+        Names trimmed, in NFC; a blank one becomes `column_<position>`.
+
+    Raises:
+        SourceError: two columns share a name (case does not count), or there are too many.
+    """
+    if len(names) > MAX_COLUMNS:
+        raise SourceError(
+            f"{path.name!r} has {len(names)} columns, more than {MAX_COLUMNS}: check the delimiter",
+            field=path.name,
+        )
+    clean = [
+        unicodedata.normalize("NFC", name).strip() or f"column_{position}"
+        for position, name in enumerate(names, 1)
+    ]
+    seen: dict[str, str] = {}
+    for name in clean:
+        if name.lower() in seen:
+            raise SourceError(
+                f"{path.name!r} has two columns called {name!r}: declare columns = [...] to tell "
+                "them apart",
+                field=path.name,
+            )
+        seen[name.lower()] = name
+    return clean
+
+
+def _record(reader: LineReader, spec: FileSpec, expected: int | None) -> tuple[list[str], int]:
+    """Parse the record that starts at the next line without taking it.
+
+    Returns:
+        Its fields and how many physical lines it spans.
+    """
+    text = _decoded(reader, 0)
+    delimiter, quote = spec.resolved_delimiter, spec.quote
+    spanned = 1
+    if not quote or quote not in text:
+        fields = text.split(delimiter)
+    else:
+        while True:
+            try:
+                fields = split_quoted(text, delimiter, quote)
+                break
+            except _Unclosed:
+                text, spanned = _extended(reader, text, spanned, quote)
+    if expected is not None and len(fields) != expected:
+        if spanned > 1:
+            raise _Unreadable("unclosed_quote", f"would span {spanned} lines")
+        raise _Unreadable("column_count", f"expected {expected}, found {len(fields)}")
+    return fields, spanned
+
+
+def _extended(reader: LineReader, text: str, spanned: int, quote: str) -> tuple[str, int]:
+    """Append lines up to and including the next one that holds a quote."""
+    pieces = [text]
+    size = len(text)
+    while True:
+        if reader.peek(spanned) is None:
+            raise _Unreadable("unclosed_quote", "the file ends inside the field")
+        if spanned >= MAX_RECORD_LINES or size > MAX_RECORD_BYTES:
+            raise _Unreadable("unclosed_quote", f"no closing quote within {spanned} lines")
+        try:
+            more = _decoded(reader, spanned)
+        except _Unreadable as problem:
+            raise _Unreadable("unclosed_quote", f"runs into a line with {problem.reason}") from None
+        pieces.append(more)
+        spanned += 1
+        size += len(more) + 1
+        if quote in more:
+            return "\n".join(pieces), spanned
+
+
+def _decoded(reader: LineReader, ahead: int) -> str:
+    raw = reader.peek(ahead)
+    assert raw is not None  # noqa: S101 - callers have looked
+    if reader.line + 1 + ahead in reader.too_long:
+        raise _Unreadable("too_long", f"over {MAX_RECORD_BYTES} bytes")
+    if b"\x00" in raw:
+        raise _Unreadable("nul")
+    if reader.recoded and REPLACEMENT in raw:
+        raise _Unreadable("broken_encoding")
+    try:
+        return raw.decode(reader.codec)
+    except UnicodeDecodeError as error:
+        raise _Unreadable("broken_encoding", f"byte {error.start + 1}") from None
+
+
+def split_quoted(text: str, delimiter: str, quote: str) -> list[str]:
+    r"""Split one record with quotes into its fields.
+
+    >>> split_quoted('1,"a ""b"", c",d', ",", '"')
+    ['1', 'a "b", c', 'd']
+    """
+    fields: list[str] = []
+    position, end_of_text = 0, len(text)
+    while True:
+        if text.startswith(quote, position):
+            value, position = _quoted_field(text, position + 1, quote)
+            fields.append(value)
+            if position == end_of_text:
+                return fields
+            if text[position] != delimiter:
+                raise _Unreadable("unclosed_quote", f"text after a closing quote at {position + 1}")
+            position += 1
+        else:
+            end = text.find(delimiter, position)
+            if end < 0:
+                fields.append(text[position:])
+                return fields
+            fields.append(text[position:end])
+            position = end + 1
+
+
+def _quoted_field(text: str, start: int, quote: str) -> tuple[str, int]:
+    """Read a quoted field from after its opening quote; returns it and where it ended."""
+    pieces: list[str] = []
+    while True:
+        end = text.find(quote, start)
+        if end < 0:
+            raise _Unclosed
+        if text.startswith(quote, end + 1):
+            pieces.append(text[start : end + 1])
+            start = end + 2
+        else:
+            pieces.append(text[start:end])
+            return "".join(pieces), end + 1

@@ -1,0 +1,212 @@
+"""A source, opened: files staged, SELECTs guarded and bound, rows cast batch by batch."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import duckdb
+import polars as pl
+
+from lifehelper_data.domain.contract import TABLES, Table
+from lifehelper_data.domain.counts import FileCounts
+from lifehelper_data.domain.errors import MappingError
+from lifehelper_data.domain.ports import NoProgress, Progress
+from lifehelper_data.sources.casting import CastRows, CastRules, cast_rows
+from lifehelper_data.sources.guard import guard_select
+from lifehelper_data.sources.mapping import SourceMapping, load_mapping, matching_files
+from lifehelper_data.sources.scratch import as_text, connect_scratch, file_digest, quoted
+from lifehelper_data.sources.staging import Staging
+
+BATCH_ROWS: Final = 50_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundSelect:
+    """A SELECT that has been guarded and whose columns are known.
+
+    Attributes:
+        table: the contract table.
+        sql: SELECT that returns contract columns as text.
+        ignored_columns: columns the mapping's SELECT returns that the contract does not know.
+    """
+
+    table: Table
+    sql: str
+    ignored_columns: tuple[str, ...]
+
+
+def source_digest(path: Path, progress: Progress | None = None) -> str:
+    """Return the sha256 of a mapping and of every file it names; paths are not in it.
+
+    Raises:
+        MappingError, NotFound, SourceError: as when opening the source.
+    """
+    mapping = load_mapping(path)
+    spec = mapping.model_dump(mode="json", exclude={"description": True})
+    for declared in spec["files"].values():
+        del declared["path"]
+    digest = hashlib.sha256(json.dumps(spec, sort_keys=True, ensure_ascii=False).encode())
+    for name, file_spec in sorted(mapping.files.items()):
+        for position, file in enumerate(matching_files(file_spec, path.parent)):
+            if progress:
+                progress.step(f"hashing {file.name}", 0, None)
+            digest.update(f"{name}#{position}={file_digest(file)}\n".encode())
+    return digest.hexdigest()
+
+
+class SourceReader:
+    """Everything a mapping file names, staged and ready to be cast.
+
+    Call `open`, then read; close it (or use it as a context manager) when done.
+
+    Args:
+        path: the mapping file.
+        scratch: an empty folder for throw-away files.
+        memory_limit: memory of the scratch database, such as "512MB".
+        progress: shows staging and casting.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        scratch: Path,
+        *,
+        memory_limit: str = "512MB",
+        progress: Progress | None = None,
+    ) -> None:
+        self.mapping: SourceMapping = load_mapping(path)
+        self.files: tuple[FileCounts, ...] = ()
+        self.file_columns: dict[str, tuple[str, ...]] = {}
+        self._progress = progress or NoProgress()
+        self._stack = ExitStack()
+        self._connection = self._stack.enter_context(
+            connect_scratch(
+                str(scratch / "staging.duckdb"), memory_limit=memory_limit, spill=scratch / "spill"
+            )
+        )
+        self._staging = Staging(self._connection, path.parent)
+        self._selects: dict[str, BoundSelect] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the scratch database."""
+        self._stack.close()
+
+    @property
+    def tables(self) -> tuple[BoundSelect, ...]:
+        """The mapped tables, in contract order."""
+        return tuple(self._selects[name] for name in TABLES if name in self._selects)
+
+    def rejects(self) -> Iterator[pl.DataFrame]:
+        """Yield the rejected lines of all files, in the columns of the `rejects` table."""
+        return self._staging.rejects(BATCH_ROWS)
+
+    def rows(self, select: BoundSelect, rules: CastRules) -> Iterator[CastRows]:
+        """Yield one table's rows, cast.
+
+        Raises:
+            MappingError: the SELECT itself fails; the message names the table.
+        """
+        label = f"casting {select.table.name}"
+        done = 0
+        try:
+            reader = self._connection.sql(select.sql).to_arrow_reader(BATCH_ROWS)
+            for batch in reader:
+                raw = pl.DataFrame(batch)
+                done += raw.height
+                self._progress.step(label, done, None)
+                yield cast_rows(raw, select.table, rules)
+        except duckdb.Error as error:
+            raise _select_failed(select.table.name, error) from error
+
+    def returned(self, select: BoundSelect) -> int:
+        """Return how many rows a SELECT returns, counted by the database itself."""
+        try:
+            counted = self._connection.execute(f"SELECT count(*) FROM ({select.sql})").fetchall()
+        except duckdb.Error as error:
+            raise _select_failed(select.table.name, error) from error
+        return int(counted[0][0])
+
+    def open(self) -> Self:
+        """Stage every file, lock the database down, guard and bind every SELECT.
+
+        All problems of all SELECTs are reported at once, before anything is built.
+
+        Raises:
+            NotFound, SourceError: a file is absent or not what it is declared to be.
+            MappingError, UnsafeSql: a SELECT is wrong or does more than select.
+        """
+        counts: list[FileCounts] = []
+        for name, spec in self.mapping.files.items():
+            for staged in self._staging.stage(name, spec, self._progress):
+                counts.append(staged.counts)
+            self.file_columns[name] = tuple(self._staging.columns(name))
+        self.files = tuple(counts)
+        self._staging.lock_down()
+        problems: list[MappingError] = []
+        for name, wanted in self.mapping.tables.items():
+            try:
+                sql = guard_select(
+                    self._connection, table=name, sql=wanted.sql, columns=self.file_columns
+                )
+                self._selects[name] = self._bind(TABLES[name], sql)
+            except MappingError as problem:
+                problems.append(problem)
+        if len(problems) == 1:
+            raise problems[0]
+        if problems:
+            raise MappingError("; ".join(map(str, problems)), field=problems[0].field)
+        return self
+
+    def _bind(self, table: Table, sql: str) -> BoundSelect:
+        try:
+            relation = self._connection.sql(sql)
+            columns, types = relation.columns, relation.types
+        except duckdb.Error as error:
+            raise _select_failed(table.name, error) from error
+        lower = [column.lower() for column in columns]
+        repeated = sorted({column for column in lower if lower.count(column) > 1})
+        if repeated:
+            raise MappingError(
+                f"tables.{table.name}.sql returns {repeated[0]!r} twice; name each column once",
+                field=table.name,
+            )
+        absent = [c.name for c in table.source_columns if c.required and c.name not in lower]
+        if absent:
+            raise MappingError(
+                f"tables.{table.name}.sql does not return {', '.join(map(repr, absent))}; the "
+                "contract requires it",
+                field=table.name,
+            )
+        wanted = {c.name for c in table.source_columns}
+        selected = ", ".join(
+            f"{as_text(quoted(column), kind)} AS {quoted(column.lower())}"
+            for column, kind in zip(columns, types, strict=True)
+            if column.lower() in wanted
+        )
+        return BoundSelect(
+            table=table,
+            sql=f"SELECT {selected} FROM (\n{sql}\n)",
+            ignored_columns=tuple(sorted(set(lower) - wanted)),
+        )
+
+
+def _select_failed(table: str, error: duckdb.Error) -> MappingError:
+    reason = str(error).splitlines()[0]
+    hint = "; use try_cast" if isinstance(error, duckdb.ConversionException) else ""
+    return MappingError(f"tables.{table}.sql: {reason}{hint}", field=table)

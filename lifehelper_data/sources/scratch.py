@@ -1,0 +1,59 @@
+"""A throw-away DuckDB for reading sources: no files by name, no downloads, UTC, one thread."""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import duckdb
+
+from lifehelper_data.domain.errors import SourceError
+
+_NESTED: Final = ("[]", "STRUCT", "MAP", "UNION", "JSON", "ARRAY")
+
+
+@contextmanager
+def connect_scratch(
+    path: str, *, memory_limit: str = "512MB", spill: Path | None = None
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a DuckDB that reads nothing by name and downloads nothing, in UTC, on one thread.
+
+    One thread keeps the order of rows, which decides between duplicates.
+    """
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "memory_limit": memory_limit,
+        "threads": 1,
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "python_enable_replacements": False,
+    }
+    if spill is not None:
+        config["temp_directory"] = str(spill)
+    connection = duckdb.connect(path, config=config)
+    try:
+        connection.execute("SET TimeZone = 'UTC'")
+        yield connection
+    finally:
+        connection.close()
+
+
+def quoted(identifier: str) -> str:
+    """Return an identifier in double quotes."""
+    return '"' + identifier.replace('"', '""') + '"'
+
+
+def as_text(expression: str, kind: object) -> str:
+    """Return SQL that turns a value of a DuckDB type into text (nested values into JSON)."""
+    name = str(kind).upper()
+    nested = any(mark in name for mark in _NESTED)
+    return f"CAST({f'to_json({expression})' if nested else expression} AS VARCHAR)"
+
+
+def file_digest(path: Path) -> str:
+    """Return the sha256 of a file's bytes, in constant memory."""
+    try:
+        with path.open("rb") as handle:
+            return hashlib.file_digest(handle, "sha256").hexdigest()
+    except OSError as error:
+        raise SourceError(f"cannot read {str(path)!r}: {error.strerror or error}") from error

@@ -1,0 +1,89 @@
+"""The last output of each asset, as JSON in the workspace."""
+
+import dataclasses
+import json
+from datetime import datetime
+from typing import Any
+
+from lifehelper_data.domain.build import BuildRecord
+from lifehelper_data.domain.counts import FileCounts, TableCounts
+from lifehelper_data.domain.errors import NotFound
+from lifehelper_data.domain.identity import RowsHash
+from lifehelper_data.domain.release import Part, TableParts
+from lifehelper_data.stores.atomic import write_json
+from lifehelper_data.stores.layout import Layout
+from lifehelper_data.stores.parts import missing_parts
+
+
+def save_record(layout: Layout, record: BuildRecord) -> None:
+    """Keep a record as the asset's last output."""
+    value = dataclasses.asdict(record)
+    value["built_at"] = record.built_at.isoformat()
+    write_json(layout.builds / f"{record.asset}.json", value)
+
+
+def load_record(layout: Layout, asset: str) -> BuildRecord | None:
+    """Return the asset's last output; None if there is none or it cannot be read."""
+    path = layout.builds / f"{asset}.json"
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+        return _record(value)
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None  # a record is a cache: without it the asset is built again
+
+
+def require_record(layout: Layout, asset: str) -> BuildRecord:
+    """Return the asset's last output.
+
+    Raises:
+        NotFound: it was never built here, or parts of it are gone.
+    """
+    record = load_record(layout, asset)
+    if record is None:
+        raise NotFound(f"asset {asset!r} has not been built here; run `lifehelper build`")
+    gone = missing_parts(layout, record.tables)
+    if gone:
+        raise NotFound(f"part {gone[0]!r} of asset {asset!r} is gone; run `lifehelper build`")
+    return record
+
+
+def reusable_record(layout: Layout, asset: str, input_digest: str) -> BuildRecord | None:
+    """Return the last output if it came from the same inputs and all its parts are there."""
+    record = load_record(layout, asset)
+    if record is None or record.input_digest != input_digest:
+        return None
+    return None if missing_parts(layout, record.tables) else record
+
+
+def _record(value: dict[str, Any]) -> BuildRecord:
+    return BuildRecord(
+        asset=value["asset"],
+        input_digest=value["input_digest"],
+        built_at=datetime.fromisoformat(value["built_at"]),
+        tables={name: _table(table) for name, table in value["tables"].items()},
+        files=tuple(FileCounts(**file) for file in value["files"]),
+        table_counts={
+            name: TableCounts(**{**counts, "ignored_columns": tuple(counts["ignored_columns"])})
+            for name, counts in value["table_counts"].items()
+        },
+        facts=value["facts"],
+    )
+
+
+def _table(value: dict[str, Any]) -> TableParts:
+    return TableParts(
+        table=value["table"],
+        identity=value["identity"],
+        rows=value["rows"],
+        parts=tuple(
+            Part(
+                **{
+                    **part,
+                    "rows_hash": RowsHash.of_sums(
+                        part["rows_hash"]["rows"], part["rows_hash"]["lanes"]
+                    ),
+                }
+            )
+            for part in value["parts"]
+        ),
+    )

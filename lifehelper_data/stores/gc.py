@@ -1,0 +1,228 @@
+"""Deleting what no retained release needs.
+
+Release files go first and parts after them, so a crash leaves parts that nobody names (the next
+run deletes them) and never a release without its parts. If any release file cannot be read,
+nothing is deleted: its parts are unknown.
+"""
+
+import stat
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from lifehelper_data.domain.errors import Unavailable
+from lifehelper_data.domain.release import Release
+from lifehelper_data.domain.retention import Retention, retained_releases
+from lifehelper_data.stores.current import read_pointer, repair_current, sidecar_file
+from lifehelper_data.stores.layout import Layout
+from lifehelper_data.stores.locks import HeldLock
+from lifehelper_data.stores.part_check import all_parts
+from lifehelper_data.stores.pins import pin_guard, pinned_releases
+from lifehelper_data.stores.promotion import rollback_target
+from lifehelper_data.stores.releases import ReleaseStore
+from lifehelper_data.stores.sessions import oldest_live_session_start
+from lifehelper_data.stores.tags import read_tags
+
+PART_GRACE: Final = timedelta(hours=1)
+"""No part, and no scratch file, younger than this is deleted."""
+SESSION_MARGIN: Final = timedelta(seconds=10)
+"""Clocks and file systems may disagree by so much about when a build began."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GcReport:
+    """What gc did, or would do.
+
+    Attributes:
+        dry_run: whether nothing was deleted.
+        kept: why each remaining release stays, by number: current, previous, tag <name>, pinned,
+            in use, last, young or daily.
+        deleted_releases: numbers, ascending.
+        deleted_parts: paths relative to the workspace, sorted.
+        deleted_scratch: scratch files left by crashes, relative to the workspace, sorted.
+        bytes_freed: size of everything deleted.
+    """
+
+    dry_run: bool
+    kept: dict[int, str]
+    deleted_releases: tuple[int, ...] = ()
+    deleted_parts: tuple[str, ...] = ()
+    deleted_scratch: tuple[str, ...] = ()
+    bytes_freed: int = 0
+
+
+@dataclass(slots=True)
+class _Bin:
+    """Deletes files, or only counts them."""
+
+    root: Path
+    dry_run: bool
+    bytes_freed: int = 0
+    paths: list[str] = field(default_factory=list)
+
+    def drop(self, path: Path) -> None:
+        try:
+            size = path.stat().st_size
+        except FileNotFoundError:
+            return
+        if not self.dry_run:
+            path.unlink(missing_ok=True)
+        self.bytes_freed += size
+        self.paths.append(path.relative_to(self.root).as_posix())
+
+
+def plan_gc(
+    store: ReleaseStore,
+    *,
+    retention: Retention,
+    protected_extra: Collection[int] = (),
+    part_grace: timedelta = PART_GRACE,
+) -> GcReport:
+    """Say what `run_gc` would delete now. Needs no lock."""
+    return _collect(store, retention, protected_extra, part_grace, dry_run=True)
+
+
+def run_gc(
+    store: ReleaseStore,
+    lock: HeldLock,
+    *,
+    retention: Retention,
+    protected_extra: Collection[int] = (),
+    part_grace: timedelta = PART_GRACE,
+) -> GcReport:
+    """Delete the releases, parts and scratch files that nothing needs.
+
+    Args:
+        store: the releases.
+        lock: the writer lock, held.
+        retention: how long releases are kept.
+        protected_extra: further releases in use (named by an eval_run).
+        part_grace: no part and no scratch file younger than this is deleted.
+
+    Raises:
+        Unavailable: a release file cannot be read; nothing was deleted.
+        LockLost: the lock was taken over.
+    """
+    repair_current(store.layout, lock)
+    with lock.fenced():
+        return _collect(store, retention, protected_extra, part_grace, dry_run=False)
+
+
+def _collect(
+    store: ReleaseStore,
+    retention: Retention,
+    protected_extra: Collection[int],
+    part_grace: timedelta,
+    *,
+    dry_run: bool,
+) -> GcReport:
+    layout, now = store.layout, store.clock()
+    layout.pins.mkdir(parents=True, exist_ok=True)
+    releases = _load_all(store)
+    release_bin = _Bin(layout.root, dry_run)
+    with pin_guard(layout, shared=False):
+        protected = _protected(store, now, protected_extra)
+        kept = retained_releases(
+            [(release.number, release.created_at) for release in releases],
+            now=now,
+            retention=retention,
+            protected=protected,
+        )
+        dropped = [release.number for release in releases if release.number not in kept]
+        for number in dropped:
+            release_bin.drop(layout.release_file(number))
+            release_bin.drop(sidecar_file(layout, number))
+    named = {
+        part.path
+        for release in releases
+        if release.number in kept
+        for part in all_parts(release.content)
+    }
+    before = _deletable_before(layout, now, part_grace)
+    part_bin, scratch_bin = _Bin(layout.root, dry_run), _Bin(layout.root, dry_run)
+    for path in _files(layout.parts):
+        if path.relative_to(layout.root).as_posix() not in named and _older(path, before):
+            part_bin.drop(path)
+    for path in _scratch(layout):
+        if _older(path, before):
+            scratch_bin.drop(path)
+    return GcReport(
+        dry_run=dry_run,
+        kept={number: protected.get(number, reason) for number, reason in kept.items()},
+        deleted_releases=tuple(dropped),
+        deleted_parts=tuple(sorted(part_bin.paths)),
+        deleted_scratch=tuple(sorted(scratch_bin.paths)),
+        bytes_freed=release_bin.bytes_freed + part_bin.bytes_freed + scratch_bin.bytes_freed,
+    )
+
+
+def _load_all(store: ReleaseStore) -> list[Release]:
+    releases: list[Release] = []
+    for number in store.numbers():
+        try:
+            releases.append(store.load(number))
+        except Unavailable as error:
+            raise Unavailable(f"nothing was deleted: {error}", field=error.field) from error
+    return releases
+
+
+def _protected(store: ReleaseStore, now: datetime, extra: Collection[int]) -> dict[int, str]:
+    """Return the releases that stay whatever the rule says, with the first reason that holds."""
+    reasons: dict[int, str] = {}
+    pointer = read_pointer(store.layout)
+    if pointer is not None:
+        reasons[pointer.number] = "current"
+    previous = rollback_target(store)
+    if previous is not None:
+        reasons.setdefault(previous, "previous")
+    for name, number in read_tags(store.layout).items():
+        reasons.setdefault(number, f"tag {name}")
+    for number in sorted(pinned_releases(store.layout, now)):
+        reasons.setdefault(number, "pinned")
+    for number in sorted(extra):
+        reasons.setdefault(number, "in use")
+    return reasons
+
+
+def _deletable_before(layout: Layout, now: datetime, grace: timedelta) -> datetime:
+    """Return the time that a file must be older than to be deleted."""
+    session = oldest_live_session_start(layout, now)
+    limit = now - grace
+    return limit if session is None else min(limit, session - SESSION_MARGIN)
+
+
+def _older(path: Path, before: datetime) -> bool:
+    """Whether a file was last changed before a time; a file that is gone was not."""
+    try:
+        return datetime.fromtimestamp(path.stat().st_mtime, tz=UTC) < before
+    except FileNotFoundError:
+        return False
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield the regular files under a folder, sorted; links are not followed."""
+    for path in sorted(folder.rglob("*")):
+        try:
+            mode = path.lstat().st_mode
+        except FileNotFoundError:
+            continue
+        if stat.S_ISREG(mode):
+            yield path
+
+
+def _scratch(layout: Layout) -> Iterator[Path]:
+    """Yield what a crash may leave behind: half-written files and checksums of no release."""
+    yield from _files(layout.tmp)
+    for folder in (
+        layout.root,
+        layout.releases,
+        layout.pins,
+        layout.builds,
+        layout.builds / "sessions",
+    ):
+        yield from sorted(folder.glob(".*.tmp"))
+    for path in sorted(layout.releases.glob("*.sha256")):
+        if path.stem.isdecimal() and not layout.release_file(int(path.stem)).exists():
+            yield path
