@@ -96,6 +96,7 @@ def cast_rows(raw: pl.DataFrame, table: Table, rules: CastRules) -> CastRows:
         c.name: parse_list(raw[c.name], c, rules.text_id_spaces) for c in columns if _is_list(c)
     }
     work = raw.with_columns(
+        *(_clean_text(c).alias(f"clean:{c.name}") for c in columns),
         *(parsed.values.alias(f"list:{name}") for name, parsed in lists.items()),
         *(parsed.reasons.alias(f"listreason:{name}") for name, parsed in lists.items()),
     )
@@ -124,17 +125,19 @@ def _is_list(column: Column) -> bool:
     return column.kind in POLARS_LISTS
 
 
-def _clean_text(name: str) -> pl.Expr:
-    """NFC, trimmed, blank as null."""
-    text = pl.col(name).str.normalize("NFC").str.strip_chars()
-    return pl.when(text != "").then(text)
+def _clean_text(column: Column) -> pl.Expr:
+    """Trimmed, blank as null; in NFC where the text itself is kept."""
+    text = pl.col(column.name)
+    if column.kind is Kind.TEXT or column.id_space is not None:
+        text = text.str.normalize("NFC")
+    return text.str.strip_chars().replace("", None)
 
 
 def _cast(column: Column, rules: CastRules) -> _Cast:
     if _is_list(column):
         cast = _Cast(pl.col(f"list:{column.name}"), pl.col(f"listreason:{column.name}"))
     else:
-        text = _clean_text(column.name)
+        text = pl.col(f"clean:{column.name}")
         cast = _CASTERS[column.kind](text, column, rules)
         if column.choices:
             allowed = cast.value.is_in(list(column.choices))
@@ -145,7 +148,7 @@ def _cast(column: Column, rules: CastRules) -> _Cast:
     if isinstance(column.default, bool | int):
         value = value.fill_null(column.default)
     if not column.nullable and column.default is None:
-        absent = _clean_text(column.name).is_null()
+        absent = pl.col(f"clean:{column.name}").is_null()
         return _Cast(value, _when(absent, "missing", cast.reason))
     return _Cast(value, cast.reason)
 
@@ -302,7 +305,7 @@ def _source_ids(
             frames.append(
                 good.select(
                     pl.lit(column.id_space).alias("table_name"),
-                    _clean_text(column.name).alias("source_id"),
+                    pl.col(f"clean:{column.name}").alias("source_id"),
                     pl.col(f"value:{column.name}").alias("id"),
                 )
                 .drop_nulls()

@@ -3,6 +3,7 @@
 import re
 import tomllib
 import zoneinfo
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -77,12 +78,12 @@ class FileSpec(BaseModel):
             )
         return self
 
-    @property
+    @cached_property
     def resolved_format(self) -> str:
         """The format, declared or by the file's ending."""
         return self.format or FORMATS_BY_SUFFIX[Path(self.path).suffix.lower()]
 
-    @property
+    @cached_property
     def resolved_delimiter(self) -> str:
         """The delimiter, declared or by the format."""
         return self.delimiter or _DEFAULT_DELIMITERS.get(self.resolved_format, ",")

@@ -74,6 +74,18 @@ def test_rows_are_matched_by_key_and_sampled_in_order(shop: Shop) -> None:
     assert (back.added, back.removed, back.changed) == (1, 1, 2)
 
 
+def test_sample_is_the_first_changed_rows_by_key(shop: Shop) -> None:
+    shop.publish(shop.content(shop.table("books", [book(n, price=0) for n in range(300)])))
+    shop.publish(shop.content(shop.table("books", [book(n, price=n) for n in range(300)])))
+    table = only(diff_releases(shop.store, 1, 2, sample_rows=3), "books")
+    assert table.changed == 299
+    assert [(value.key, value.after) for value in table.sample] == [
+        (("1",), "1"),
+        (("2",), "2"),
+        (("3",), "3"),
+    ]
+
+
 def memory(value: str, seq: int) -> dict[str, object]:
     return {"user_id": 1, "type": "mood", "value": value, "created_at": START, "seq": seq}
 

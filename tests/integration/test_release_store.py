@@ -16,7 +16,7 @@ from lifehelper_data.domain.errors import (
 )
 from lifehelper_data.domain.release import ReleaseState
 from lifehelper_data.stores import current, promotion
-from lifehelper_data.stores.current import read_pointer, repair_current
+from lifehelper_data.stores.current import read_pointer, read_sidecar, repair_current
 from lifehelper_data.stores.promotion import promote, rollback, rollback_target
 from lifehelper_data.stores.releases import ReleaseStore
 from lifehelper_data.stores.tags import tag_release
@@ -238,6 +238,7 @@ def test_crash_in_a_promotion_is_repaired(
     shop.promote(2)
     assert shop.marker() == "b"
     assert all(verify(shop.store, number).ok for number in (1, 2, 3))
+    assert [len(read_sidecar(shop.layout, number)) for number in (1, 2, 3)] == [1, 1, 1]
 
 
 def test_repair_says_whether_it_did_something(shop: Shop) -> None:

@@ -55,7 +55,7 @@ def lead_author(book_id: str) -> str:
     return books()[book_id]["author"].split(" (")[0]
 
 
-def event(name: str, row: dict[str, str]) -> tuple[str, ...]:
+def event(row: dict[str, str]) -> tuple[str, ...]:
     return tuple(text for column, text in row.items() if column != "arrived_at")
 
 
@@ -153,7 +153,7 @@ def test_history_rates(name: str, low: int, high: int) -> None:
         behind += row["arrived_at"] < newest
         newest = max(newest, row["arrived_at"])
     assert 0.035 < behind / len(rows) < 0.065
-    repeats = len(rows) - len({event(name, row) for row in rows})
+    repeats = len(rows) - len({event(row) for row in rows})
     identical = len(rows) - len({tuple(row.values()) for row in rows})
     assert 0.007 < repeats / len(rows) < 0.013
     assert 1 <= identical < repeats
@@ -187,7 +187,7 @@ def test_ratings_follow_fit_and_some_buyers_are_disappointed() -> None:
     bought = {(row["user_id"], row["book_id"]) for row in table("shop/purchases")}
     low = {(r["user_id"], r["book_id"]) for r in rows if float(r["rating"]) <= 2.0}
     assert len(low & bought) >= 100
-    events = {event("reviews", row) for row in rows}
+    events = {event(row) for row in rows}
     assert sum(n > 1 for n in Counter((u, b) for u, b, _, _ in events).values()) >= 50
     assert sum(n > 1 for n in Counter((u, b, at) for u, b, _, at in events).values()) == 3
     tastes = {str(row["user_id"]): row for row in objects("hidden_tastes")}
@@ -199,8 +199,22 @@ def test_ratings_follow_fit_and_some_buyers_are_disappointed() -> None:
             by_fit[fits].append(float(row["rating"]))
     mean = {fits: sum(values) / len(values) for fits, values in by_fit.items()}
     assert mean[True] > mean[False] + 0.4
-    times = Counter((u, b) for u, b, _ in {event("purchases", r) for r in table("shop/purchases")})
+    times = Counter((u, b) for u, b, _ in {event(r) for r in table("shop/purchases")})
     assert sum(n > 1 for n in times.values()) >= 50
+
+
+def test_readers_of_a_first_volume_go_on_to_the_second() -> None:
+    numbered: dict[str, list[str]] = defaultdict(list)
+    ids = {row["title"]: book_id for book_id, row in books().items()}
+    for title, entry in catalog().items():
+        if "series" in entry:
+            numbered[entry["series"]].append(ids[title])
+    bought = {(row["user_id"], row["book_id"]) for row in table("shop/purchases")}
+    users = {user for user, _ in bought}
+    first = [(u, v) for v in numbered.values() for u in users if (u, v[0]) in bought]
+    second = sum((u, v[1]) in bought for u, v in first) / len(first)
+    anyone = sum((u, v[1]) in bought for v in numbered.values() for u in users)
+    assert second > 3 * anyone / (len(users) * len(numbered))
 
 
 def test_onboarding_keeps_its_limits() -> None:
@@ -255,7 +269,7 @@ Recommend = Callable[[str], list[str]]
 
 def test_taste_can_be_learned_and_popularity_is_a_baseline() -> None:
     """Hit@10 of users on new books of the last 60 days: profile >= 1.5 x popularity >> random."""
-    events = sorted({event("purchases", row) for row in table("shop/purchases")})
+    events = sorted({event(row) for row in table("shop/purchases")})
     known: dict[str, set[str]] = defaultdict(set)
     target: dict[str, set[str]] = defaultdict(set)
     popularity: Counter[str] = Counter()
@@ -427,19 +441,31 @@ def test_dirty_copy_holds_exactly_the_dirt_that_was_counted() -> None:
         assert counted["lines"] == counted["rows"] + counted["rejected"]
         assert counted["rejected"] == sum(counted["reasons"].values()) <= 0.05 * counted["lines"]
         rows_of[names.get(name, "user_library")] += rows
+    standing: dict[str, dict[str, str]] = {}  # the line of each book that wins
     for name, counted in expected["tables"].items():
-        good, bad_columns = [], Counter[str]()
+        good: list[tuple[str, ...]] = []
+        bad_columns = Counter[str]()
         for row in rows_of[name]:
             null_values = ("NA", "X") if name == "books" else ()
             named = {c: "" if row[h] in null_values else row[h] for h, c in CONTRACT[name].items()}
             bad = next((column for column, text in named.items() if is_bad(column, text)), None)
-            if bad is None:
-                good.append(named["book_id"] if name == "books" else event("", named))
-            else:
+            if bad is not None:
                 bad_columns[bad] += 1
+            elif name == "books":
+                good.append((named["book_id"],))
+                rival = standing.setdefault(named["book_id"], named)
+                if named["updated_at"] >= rival["updated_at"]:
+                    standing[named["book_id"]] = named
+            else:
+                good.append(event(named))
         lost = "duplicates" if name == "books" else "repeated"
         assert dict(bad_columns) == counted["bad_columns"]
         assert (len(set(good)), len(good) - len(set(good))) == (counted["kept"], counted[lost])
         parts = ("kept", "repeated", "duplicates", "quarantined")
         assert counted["returned"] == len(rows_of[name]) == sum(counted[part] for part in parts)
         assert counted["quarantined"] == sum(bad_columns.values()) < 0.05 * counted["returned"]
+        if name != "books":
+            orphans = [row for row in set(good) if row[1] not in standing]
+            assert len(orphans) == expected["orphans"][name]
+    winners = expected["winners"]
+    assert {book_id: int(standing[book_id]["price"]) for book_id in winners} == winners
