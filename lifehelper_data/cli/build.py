@@ -44,8 +44,8 @@ def init(
     as_json: JsonOption = False,
 ) -> None:
     """Create a workspace. An existing one is left as it is."""
-    from lifehelper_data.sources.mapping import load_mapping  # noqa: PLC0415 - after --help
-    from lifehelper_data.stores.atomic import write_text  # noqa: PLC0415 - after --help
+    from lifehelper_data.sources.mapping import load_mapping
+    from lifehelper_data.stores.atomic import write_text
 
     if source is not None:
         load_mapping(source)
@@ -76,12 +76,12 @@ def build(
     as_json: JsonOption = False,
 ) -> None:
     """Load the source, build every asset and publish a release."""
-    from lifehelper_data.cli.build_view import build_json, show_build  # noqa: PLC0415 - after --help
-    from lifehelper_data.cli.progress import RichProgress  # noqa: PLC0415 - after --help
-    from lifehelper_data.pipelines.build import build_all  # noqa: PLC0415 - after --help
-    from lifehelper_data.pipelines.context import BuildContext  # noqa: PLC0415 - after --help
-    from lifehelper_data.runtime.workspace import utc_now  # noqa: PLC0415 - after --help
-    from lifehelper_data.stores.releases import ReleaseStore  # noqa: PLC0415 - after --help
+    from lifehelper_data.cli.build_view import build_json, show_build
+    from lifehelper_data.cli.progress import RichProgress
+    from lifehelper_data.pipelines.build import build_all
+    from lifehelper_data.pipelines.context import BuildContext
+    from lifehelper_data.runtime.workspace import utc_now
+    from lifehelper_data.stores.releases import ReleaseStore
 
     layout = existing_layout(workspace)
     settings = workspace_settings(

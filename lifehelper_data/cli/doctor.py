@@ -71,10 +71,10 @@ def _disk(layout: Layout) -> list[Finding]:
 
 
 def _workspace(layout: Layout) -> list[Finding]:
-    from lifehelper_data.runtime.workspace import open_store  # noqa: PLC0415 - after --help
-    from lifehelper_data.stores.current import equals_current  # noqa: PLC0415 - after --help
-    from lifehelper_data.stores.locks import describe_holder  # noqa: PLC0415 - after --help
-    from lifehelper_data.stores.part_check import size_problems  # noqa: PLC0415 - after --help
+    from lifehelper_data.runtime.workspace import open_store
+    from lifehelper_data.stores.current import equals_current
+    from lifehelper_data.stores.locks import describe_holder
+    from lifehelper_data.stores.part_check import size_problems
 
     if not layout.releases.is_dir():
         return [Finding("workspace", f"none at {layout.root}", "run `lifehelper init`")]

@@ -2,13 +2,16 @@
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
-import click
 import typer
 
 from lifehelper_data.cli import build, doctor, release, schema, sql
 from lifehelper_data.cli.output import print_error
 from lifehelper_data.domain.errors import EXIT_BAD_INPUT, LifehelperError, Unavailable
+
+EXIT_INTERRUPTED = 130
+_ClickException: Any = typer.BadParameter.__mro__[2]  # Typer exports no name for it
 
 app = typer.Typer(
     name="lifehelper",
@@ -33,22 +36,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except LifehelperError as error:
         print_error(error, as_json=as_json)
         sys.exit(error.exit_code)
-    except click.exceptions.NoArgsIsHelpError as error:
-        error.show()
+    except typer.Abort:
+        sys.exit(EXIT_INTERRUPTED)
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+    except _ClickException as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()
+        else:
+            print_error(InvalidUsage(error.format_message()), as_json=as_json)
         sys.exit(EXIT_BAD_INPUT)
-    except click.ClickException as error:
-        usage = _InvalidUsage(error.format_message())
-        print_error(usage, as_json=as_json)
-        sys.exit(EXIT_BAD_INPUT)
-    except (click.Abort, KeyboardInterrupt):
-        sys.exit(130)
     except OSError as error:
         print_error(_no_storage(error), as_json=as_json)
         sys.exit(Unavailable.exit_code)
     sys.exit(code if isinstance(code, int) else 0)
 
 
-class _InvalidUsage(LifehelperError):
+class InvalidUsage(LifehelperError):
     """The command line itself is wrong."""
 
     status = 400

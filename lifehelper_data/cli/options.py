@@ -3,13 +3,15 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lifehelper_data.domain.errors import NotFound
-from lifehelper_data.settings import Settings, load_settings
 from lifehelper_data.stores.layout import Layout
+
+if TYPE_CHECKING:
+    from lifehelper_data.settings import Settings
 
 WorkspaceOption = Annotated[
     Path,
@@ -56,13 +58,15 @@ def existing_layout(workspace: Path) -> Layout:
 
 def workspace_settings(
     layout: Layout, config: Path | None = None, flags: Mapping[str, object] | None = None
-) -> Settings:
+) -> "Settings":
     """Read the configuration: file < environment < flag.
 
     Raises:
         NotFound: `config` was given and does not exist.
         InvalidRequest: a setting is wrong.
     """
+    from lifehelper_data.settings import load_settings
+
     if config is not None and not config.is_file():
         raise NotFound(f"no configuration file {str(config)!r}", field="config")
     return load_settings(config or layout.config_file, os.environ, flags)

@@ -29,8 +29,8 @@ app = typer.Typer(help="Published releases of a workspace.", no_args_is_help=Tru
 
 
 def _store(workspace: "Path") -> "ReleaseStore":
-    from lifehelper_data.runtime.workspace import utc_now  # noqa: PLC0415 - after --help
-    from lifehelper_data.stores.releases import ReleaseStore  # noqa: PLC0415 - after --help
+    from lifehelper_data.runtime.workspace import utc_now
+    from lifehelper_data.stores.releases import ReleaseStore
 
     return ReleaseStore(existing_layout(workspace), utc_now, time.sleep)
 
@@ -49,8 +49,8 @@ def list_releases(
     workspace: WorkspaceOption = DEFAULT_WORKSPACE, as_json: JsonOption = False
 ) -> None:
     """List all releases, oldest first."""
-    from lifehelper_data.cli.release_view import releases_json, show_releases  # noqa: PLC0415
-    from lifehelper_data.stores.tags import read_tags  # noqa: PLC0415 - after --help
+    from lifehelper_data.cli.release_view import releases_json, show_releases
+    from lifehelper_data.stores.tags import read_tags
 
     store = _store(workspace)
     releases, current, tags = store.list(), store.current_number(), read_tags(store.layout)
@@ -67,7 +67,7 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show what a release holds: facts, tables, files."""
-    from lifehelper_data.cli.release_view import release_json, show_release  # noqa: PLC0415
+    from lifehelper_data.cli.release_view import release_json, show_release
 
     store = _store(workspace)
     loaded = store.load(store.resolve(release))
@@ -86,8 +86,8 @@ def diff(
     as_json: JsonOption = False,
 ) -> None:
     """Compare two releases: identities first, then rows of the tables that differ."""
-    from lifehelper_data.cli.release_view import diff_json, show_diff  # noqa: PLC0415
-    from lifehelper_data.stores.diff import diff_releases  # noqa: PLC0415 - after --help
+    from lifehelper_data.cli.release_view import diff_json, show_diff
+    from lifehelper_data.stores.diff import diff_releases
 
     store = _store(workspace)
     found = diff_releases(store, store.resolve(before), store.resolve(after), sample_rows=sample)
@@ -105,8 +105,8 @@ def promote(
     as_json: JsonOption = False,
 ) -> None:
     """Check a release and put it in service. Its blocking checks must hold."""
-    from lifehelper_data.pipelines.checks import require_checks  # noqa: PLC0415 - after --help
-    from lifehelper_data.stores.promotion import promote as put_in_service  # noqa: PLC0415
+    from lifehelper_data.pipelines.checks import require_checks
+    from lifehelper_data.stores.promotion import promote as put_in_service
 
     store = _store(workspace)
     number = store.resolve(release)
@@ -127,7 +127,7 @@ def rollback(
     as_json: JsonOption = False,
 ) -> None:
     """Go back to the release that was in service before."""
-    from lifehelper_data.stores.promotion import rollback as go_back  # noqa: PLC0415
+    from lifehelper_data.stores.promotion import rollback as go_back
 
     store = _store(workspace)
     with _writing(store, lock_wait) as lock:
@@ -150,7 +150,7 @@ def tag(
     as_json: JsonOption = False,
 ) -> None:
     """Name a release. A tagged release is kept for ever."""
-    from lifehelper_data.stores.tags import tag_release, untag_release  # noqa: PLC0415
+    from lifehelper_data.stores.tags import tag_release, untag_release
 
     store = _store(workspace)
     if not delete and name is None:
@@ -173,7 +173,7 @@ def relocate(
     as_json: JsonOption = False,
 ) -> None:
     """Make releases point to this folder again after the workspace was moved."""
-    from lifehelper_data.stores.relocate import relocate as move  # noqa: PLC0415
+    from lifehelper_data.stores.relocate import relocate as move
 
     store = _store(workspace)
     with _writing(store, lock_wait) as lock:
@@ -193,8 +193,8 @@ def gc(
     as_json: JsonOption = False,
 ) -> None:
     """Delete releases that retention no longer keeps, and parts that none of the others names."""
-    from lifehelper_data.cli.release_view import gc_json, show_gc  # noqa: PLC0415
-    from lifehelper_data.stores.gc import plan_gc, run_gc  # noqa: PLC0415 - after --help
+    from lifehelper_data.cli.release_view import gc_json, show_gc
+    from lifehelper_data.stores.gc import plan_gc, run_gc
 
     store = _store(workspace)
     rule = workspace_settings(store.layout).retention.rule()
@@ -216,9 +216,9 @@ def verify(
     as_json: JsonOption = False,
 ) -> None:
     """Read every byte of a release and compare it with what was published."""
-    from lifehelper_data.cli.progress import RichProgress  # noqa: PLC0415 - after --help
-    from lifehelper_data.cli.release_view import verify_json  # noqa: PLC0415
-    from lifehelper_data.stores.verify import verify as check  # noqa: PLC0415 - after --help
+    from lifehelper_data.cli.progress import RichProgress
+    from lifehelper_data.cli.release_view import verify_json
+    from lifehelper_data.stores.verify import verify as check
 
     store = _store(workspace)
     number = store.resolve(release)

@@ -51,13 +51,13 @@ def schema(
 
 
 def _source_schema() -> dict[str, Any]:
-    from lifehelper_data.sources.mapping import SourceMapping  # noqa: PLC0415 - after --help
+    from lifehelper_data.sources.mapping import SourceMapping
 
     return SourceMapping.model_json_schema()
 
 
 def _config_schema() -> dict[str, Any]:
-    from lifehelper_data.settings import Settings  # noqa: PLC0415 - after --help
+    from lifehelper_data.settings import Settings
 
     return Settings.model_json_schema()
 

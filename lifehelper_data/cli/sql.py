@@ -32,7 +32,7 @@ def sql(
     as_json: JsonOption = False,
 ) -> None:
     """Query a release. On a screen the first 100 rows are shown; --out and --json give all."""
-    from lifehelper_data.runtime.workspace import Workspace  # noqa: PLC0415 - after --help
+    from lifehelper_data.runtime.workspace import Workspace
 
     with Workspace.open(workspace, release) as opened:
         result = opened.sql(query)

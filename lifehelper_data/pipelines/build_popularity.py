@@ -15,7 +15,6 @@ from lifehelper_data.domain.popularity import METHODS, PopularityInputs, decayed
 from lifehelper_data.domain.release import TableParts
 from lifehelper_data.pipelines.context import BuildContext
 from lifehelper_data.stores.build_records import reusable_record, save_record
-from lifehelper_data.stores.parts import PartWriter
 from lifehelper_data.stores.popularity_counts import PopularityCounts, count_popularity
 
 ASSET: Final = "popularity"
@@ -61,12 +60,7 @@ def build_popularity(context: BuildContext, tables: Mapping[str, TableParts]) ->
         threads=run.threads,
         memory_limit=run.memory_limit,
     )
-    with (
-        context.scratch() as scratch,
-        PartWriter.open(
-            context.layout, scratch, threads=run.threads, memory_limit=run.memory_limit
-        ) as writer,
-    ):
+    with context.scratch() as scratch, context.part_writer(scratch, ASSET) as writer:
         writer.append(POPULARITY, popularity_rows(context, counts))
         parts = writer.write(POPULARITY)
     record = BuildRecord(

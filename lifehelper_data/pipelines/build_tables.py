@@ -59,12 +59,7 @@ def build_tables(context: BuildContext, source: Path) -> BuildReport:
     with (
         context.scratch() as scratch,
         _opened(context, source, scratch) as reader,
-        PartWriter.open(
-            context.layout,
-            scratch,
-            threads=context.settings.run.threads,
-            memory_limit=context.settings.run.memory_limit,
-        ) as writer,
+        context.part_writer(scratch, ASSET) as writer,
     ):
         loaded = _load(context, reader, writer)
         limit = context.settings.load.max_bad_share

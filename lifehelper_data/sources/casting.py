@@ -4,9 +4,8 @@ Each kind of column has one caster: text in, (value, reason) out, the reason nul
 is good. Reasons are words that code can branch on; the quarantine table shows them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Final
 
 import polars as pl
@@ -15,40 +14,14 @@ from lifehelper_data.domain.contract import (
     PRICE_SUSPECT_ABOVE_WON,
     PRICE_SUSPECT_BELOW_WON,
     Column,
-    Kind,
     Table,
 )
-from lifehelper_data.domain.ids import text_id
-from lifehelper_data.sources.list_values import POLARS_LISTS, parse_list
-from lifehelper_data.sources.timestamps import cast_timestamp
+from lifehelper_data.sources.column_casts import CastRules, cast_column, clean_text, is_list
+from lifehelper_data.sources.list_values import parse_list
+
+__all__ = ["CastRows", "CastRules", "cast_rows"]
 
 SOURCE_ID_SCHEMA: Final = {"table_name": pl.String(), "source_id": pl.String(), "id": pl.Int64()}
-CLOCK_SKEW: Final = timedelta(minutes=5)
-_TRUE: Final = ["true", "t", "1", "yes", "y"]
-_FALSE: Final = ["false", "f", "0", "no", "n"]
-_WHOLE: Final = r"^[+-]?[0-9]+(?:\.0*)?$"
-_NUMBER: Final = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?$"
-_INT_TYPES: Final = {Kind.INT64: pl.Int64(), Kind.INT32: pl.Int32()}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CastRules:
-    """What casting needs to know besides the contract.
-
-    Attributes:
-        now: the current time, UTC.
-        naive_timezone: timezone of timestamps without an offset; None refuses them.
-        text_ids: id columns (`book_id`, `user_id`) whose text becomes a 53-bit number.
-    """
-
-    now: datetime
-    naive_timezone: str | None
-    text_ids: frozenset[str]
-
-    @property
-    def text_id_spaces(self) -> frozenset[str]:
-        """Id spaces whose ids are text at the source."""
-        return frozenset({"book_id": "books", "user_id": "users"}[name] for name in self.text_ids)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,14 +41,6 @@ class CastRows:
     future: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Cast:
-    """Value and reason of one column, as expressions over the text column."""
-
-    value: pl.Expr
-    reason: pl.Expr
-
-
 def cast_rows(raw: pl.DataFrame, table: Table, rules: CastRules) -> CastRows:
     """Cast one batch.
 
@@ -93,14 +58,14 @@ def cast_rows(raw: pl.DataFrame, table: Table, rules: CastRules) -> CastRows:
         c.name for c in columns
     )
     lists = {
-        c.name: parse_list(raw[c.name], c, rules.text_id_spaces) for c in columns if _is_list(c)
+        c.name: parse_list(raw[c.name], c, rules.text_id_spaces) for c in columns if is_list(c)
     }
     work = raw.with_columns(
-        *(_clean_text(c).alias(f"clean:{c.name}") for c in columns),
+        *(clean_text(c).alias(f"clean:{c.name}") for c in columns),
         *(parsed.values.alias(f"list:{name}") for name, parsed in lists.items()),
         *(parsed.reasons.alias(f"listreason:{name}") for name, parsed in lists.items()),
     )
-    casts = {c.name: _cast(c, rules) for c in columns}
+    casts = {c.name: cast_column(c, rules) for c in columns}
     work = work.with_columns(
         *(cast.value.alias(f"value:{name}") for name, cast in casts.items()),
         *(cast.reason.alias(f"reason:{name}") for name, cast in casts.items()),
@@ -119,127 +84,6 @@ def cast_rows(raw: pl.DataFrame, table: Table, rules: CastRules) -> CastRows:
         source_ids=_source_ids(good, table, rules, {n: p.texts for n, p in lists.items()}),
         future=_reason_count(bad, columns, "in_the_future"),
     )
-
-
-def _is_list(column: Column) -> bool:
-    return column.kind in POLARS_LISTS
-
-
-def _clean_text(column: Column) -> pl.Expr:
-    """Trimmed, blank as null; in NFC where the text itself is kept."""
-    text = pl.col(column.name)
-    if column.kind is Kind.TEXT or column.id_space is not None:
-        text = text.str.normalize("NFC")
-    return text.str.strip_chars().replace("", None)
-
-
-def _cast(column: Column, rules: CastRules) -> _Cast:
-    if _is_list(column):
-        cast = _Cast(pl.col(f"list:{column.name}"), pl.col(f"listreason:{column.name}"))
-    else:
-        text = pl.col(f"clean:{column.name}")
-        cast = _CASTERS[column.kind](text, column, rules)
-        if column.choices:
-            allowed = cast.value.is_in(list(column.choices))
-            cast = _Cast(cast.value, _or(cast.reason, ~allowed, "not_allowed"))
-        has_nul = pl.col(column.name).str.contains("\x00", literal=True)
-        cast = _Cast(cast.value, _when(has_nul, "nul_character", cast.reason))
-    value = cast.value
-    if isinstance(column.default, bool | int):
-        value = value.fill_null(column.default)
-    if not column.nullable and column.default is None:
-        absent = pl.col(f"clean:{column.name}").is_null()
-        return _Cast(value, _when(absent, "missing", cast.reason))
-    return _Cast(value, cast.reason)
-
-
-def _when(condition: pl.Expr, reason: str, otherwise: pl.Expr) -> pl.Expr:
-    return pl.when(condition).then(pl.lit(reason)).otherwise(otherwise)
-
-
-def _or(reason: pl.Expr, condition: pl.Expr, new: str) -> pl.Expr:
-    return pl.coalesce(reason, pl.when(condition).then(pl.lit(new)))
-
-
-def _no_reason() -> pl.Expr:
-    return pl.lit(None, dtype=pl.String)
-
-
-def _text_caster(text: pl.Expr, column: Column, rules: CastRules) -> _Cast:
-    del column, rules
-    return _Cast(text, _no_reason())
-
-
-def _bool_caster(text: pl.Expr, column: Column, rules: CastRules) -> _Cast:
-    del column, rules
-    lower = text.str.to_lowercase()
-    value = (
-        pl.when(lower.is_in(_TRUE)).then(pl.lit(True)).when(lower.is_in(_FALSE)).then(pl.lit(False))
-    )
-    return _Cast(value, pl.when(text.is_not_null() & value.is_null()).then(pl.lit("not_a_boolean")))
-
-
-def _int_caster(text: pl.Expr, column: Column, rules: CastRules) -> _Cast:
-    if column.id_space in rules.text_id_spaces:
-        value = text.map_batches(_text_ids, return_dtype=pl.Int64)
-        return _Cast(value, _no_reason())
-    digits = text.str.replace(r"\.0*$", "").str.strip_prefix("+")
-    value = digits.cast(_INT_TYPES[column.kind], strict=False)
-    reason: pl.Expr = (
-        pl.when(text.is_null())
-        .then(_no_reason())
-        .when(~text.str.contains(_WHOLE))
-        .then(pl.lit("not_an_integer"))
-        .when(value.is_null())
-        .then(pl.lit("out_of_range"))
-    )
-    return _Cast(value, _out_of_range(value, column, reason))
-
-
-def _float_caster(text: pl.Expr, column: Column, rules: CastRules) -> _Cast:
-    del rules
-    value = pl.when(text.str.contains(_NUMBER)).then(text.cast(pl.Float64, strict=False))
-    reason: pl.Expr = (
-        pl.when(text.is_not_null() & value.is_null())
-        .then(pl.lit("not_a_number"))
-        .when(value.is_infinite())
-        .then(pl.lit("out_of_range"))
-    )
-    reason = _out_of_range(value, column, reason)
-    if column.half_steps:
-        doubled = value * 2
-        reason = _or(reason, doubled != doubled.round(), "not_half_step")
-    return _Cast(value + 0.0, reason)  # -0.0 becomes 0.0
-
-
-def _out_of_range(value: pl.Expr, column: Column, reason: pl.Expr) -> pl.Expr:
-    if column.minimum is not None:
-        reason = _or(reason, value < column.minimum, "out_of_range")
-    if column.maximum is not None:
-        reason = _or(reason, value > column.maximum, "out_of_range")
-    return reason
-
-
-def _timestamp_caster(text: pl.Expr, column: Column, rules: CastRules) -> _Cast:
-    del column
-    value, reason = cast_timestamp(text, rules.naive_timezone)
-    return _Cast(value, _or(reason, value > rules.now + CLOCK_SKEW, "in_the_future"))
-
-
-_CASTERS: Final[Mapping[Kind, Callable[[pl.Expr, Column, CastRules], _Cast]]] = {
-    Kind.TEXT: _text_caster,
-    Kind.BOOL: _bool_caster,
-    Kind.INT64: _int_caster,
-    Kind.INT32: _int_caster,
-    Kind.FLOAT: _float_caster,
-    Kind.TIMESTAMP: _timestamp_caster,
-}
-
-
-def _text_ids(texts: pl.Series) -> pl.Series:
-    distinct = texts.drop_nulls().unique()
-    numbers = pl.Series([text_id(t) for t in distinct.to_list()], dtype=pl.Int64)
-    return texts.replace_strict(distinct, numbers, default=None, return_dtype=pl.Int64)
 
 
 def _good_rows(good: pl.DataFrame, table: Table) -> pl.DataFrame:
@@ -283,22 +127,23 @@ def _source_ids(
     good: pl.DataFrame,
     table: Table,
     rules: CastRules,
-    list_texts: Mapping[str, Mapping[int, str]],
+    list_texts: Mapping[str, frozenset[tuple[int, str]]],
 ) -> pl.DataFrame:
     frames = [pl.DataFrame(schema=SOURCE_ID_SCHEMA)]
     for column in table.source_columns:
         if column.id_space not in rules.text_id_spaces:
             continue
-        if _is_list(column):
-            pairs = list_texts[column.name]
+        if is_list(column):
+            kept = set(good[f"value:{column.name}"].explode().drop_nulls().to_list())
             frames.append(
                 pl.DataFrame(
-                    {
-                        "table_name": [column.id_space] * len(pairs),
-                        "source_id": list(pairs.values()),
-                        "id": list(pairs),
-                    },
+                    [
+                        (column.id_space, text, number)
+                        for number, text in sorted(list_texts[column.name])
+                        if number in kept
+                    ],
                     schema=SOURCE_ID_SCHEMA,
+                    orient="row",
                 )
             )
         else:
@@ -315,5 +160,7 @@ def _source_ids(
 
 
 def _reason_count(bad: pl.DataFrame, columns: tuple[Column, ...], reason: str) -> int:
-    mine = pl.any_horizontal(pl.col(f"reason:{c.name}") == reason for c in columns)
-    return bad.filter(mine).height
+    alone = pl.all_horizontal(
+        pl.col(f"reason:{c.name}").fill_null(reason) == reason for c in columns
+    )
+    return bad.filter(alone).height

@@ -4,11 +4,12 @@ Rules (RFC 4180, with recovery):
 
 - A field that starts with the quote ends at the next lone quote; a doubled quote is one quote; the
   field may span lines. A quote elsewhere is an ordinary character.
-- A quoted record that never closes, closes in the middle of a field, grows past the limits, or
-  spans lines and then has the wrong number of columns, gives up **its first line only**
+- A quoted record that never closes, closes in the middle of a field, grows past the limits or past
+  its columns, or spans lines and then has too few, gives up **its first line only**
   (`unclosed_quote`); reading resumes on the next physical line, so one stray quote costs one line.
 - A line of the wrong number of columns, with a NUL, with bytes that are not of the encoding, or
-  over the length limit is rejected. Blank lines are skipped and are not data lines.
+  over the length limit is rejected. Blank lines are skipped and are not data lines; a line of
+  delimiters is not blank, even where the delimiter is a blank (TSV).
 """
 
 import unicodedata
@@ -19,6 +20,7 @@ from typing import Final
 from lifehelper_data.domain.errors import SourceError
 from lifehelper_data.sources.lines import REPLACEMENT, LineReader
 from lifehelper_data.sources.mapping import FileSpec
+from lifehelper_data.sources.quoting import BrokenQuote, QuotedRecord
 from lifehelper_data.sources.text_batch import (
     MAX_COLUMNS,
     MAX_RECORD_BYTES,
@@ -29,7 +31,9 @@ from lifehelper_data.sources.text_batch import (
 )
 
 BATCH_ROWS: Final = 50_000
+BATCH_BYTES: Final = 32 << 20
 MAX_RECORD_LINES: Final = 1_000
+_WHITESPACE: Final = b" \t\n\r\x0b\x0c"
 
 
 class _Unreadable(Exception):
@@ -41,25 +45,22 @@ class _Unreadable(Exception):
         self.detail = detail
 
 
-class _Unclosed(Exception):
-    """The text ends inside a quoted field."""
-
-
 def read_delimited(path: Path, spec: FileSpec) -> Iterator[TextBatch]:
-    """Yield a delimited file in batches of at most BATCH_ROWS rows.
+    """Yield a delimited file in batches of at most BATCH_ROWS rows and about BATCH_BYTES bytes.
 
     Raises:
         SourceError: no header where one is due, a duplicate or unreadable header.
     """
     reader = LineReader(path, spec.encoding)
-    columns = _header(reader, path, spec)
+    blanks = _WHITESPACE.replace(spec.resolved_delimiter.encode(), b"")
+    columns = _header(reader, path, spec, blanks)
     nulls = frozenset(spec.null_values) | {""}
     rows: list[list[str]] = []
     rejects: list[Reject] = []
-    lines = 0
+    lines = size = 0
     while (raw := reader.peek(0)) is not None:
         number = reader.line + 1
-        if not raw.strip() and number not in reader.too_long:
+        if not raw.strip(blanks) and number not in reader.too_long:
             reader.take()
             continue
         lines += 1
@@ -77,10 +78,10 @@ def read_delimited(path: Path, spec: FileSpec) -> Iterator[TextBatch]:
                 )
             )
         for _ in range(spanned):
-            reader.take()
-        if len(rows) + len(rejects) >= BATCH_ROWS:
+            size += len(reader.take() or b"")
+        if len(rows) + len(rejects) >= BATCH_ROWS or size >= BATCH_BYTES:
             yield _batch(columns, rows, nulls, lines=lines, rejects=rejects, reader=reader)
-            rows, rejects, lines = [], [], 0
+            rows, rejects, lines, size = [], [], 0, 0
     yield _batch(columns, rows, nulls, lines=lines, rejects=rejects, reader=reader)
 
 
@@ -106,10 +107,14 @@ def _batch(
     )
 
 
-def _header(reader: LineReader, path: Path, spec: FileSpec) -> list[str]:
+def _header(reader: LineReader, path: Path, spec: FileSpec, blanks: bytes) -> list[str]:
     names: list[str] | None = list(spec.columns) if spec.columns else None
     if spec.header:
-        while (raw := reader.peek(0)) is not None and not raw.strip():
+        while (
+            (raw := reader.peek(0)) is not None
+            and not raw.strip(blanks)
+            and reader.line + 1 not in reader.too_long
+        ):
             reader.take()
         if raw is None and names is None:
             raise SourceError(
@@ -176,12 +181,7 @@ def _record(reader: LineReader, spec: FileSpec, expected: int | None) -> tuple[l
     if not quote or quote not in text:
         fields = text.split(delimiter)
     else:
-        while True:
-            try:
-                fields = split_quoted(text, delimiter, quote)
-                break
-            except _Unclosed:
-                text, spanned = _extended(reader, text, spanned, quote)
+        fields, spanned = _quoted_record(reader, text, QuotedRecord(delimiter, quote), expected)
     if expected is not None and len(fields) != expected:
         if spanned > 1:
             raise _Unreadable("unclosed_quote", f"would span {spanned} lines")
@@ -189,24 +189,35 @@ def _record(reader: LineReader, spec: FileSpec, expected: int | None) -> tuple[l
     return fields, spanned
 
 
-def _extended(reader: LineReader, text: str, spanned: int, quote: str) -> tuple[str, int]:
-    """Append lines up to and including the next one that holds a quote."""
-    pieces = [text]
-    size = len(text)
+def _quoted_record(
+    reader: LineReader, text: str, record: QuotedRecord, expected: int | None
+) -> tuple[list[str], int]:
+    """Read lines until no quote is open.
+
+    It gives up as soon as there are too many fields: without that, every line of a file of stray
+    quotes could make it read MAX_RECORD_LINES lines ahead.
+    """
+    most = MAX_COLUMNS if expected is None else expected
+    spanned, size = 1, len(text)
     while True:
+        try:
+            record.feed(text)
+        except BrokenQuote as problem:
+            raise _Unreadable("unclosed_quote", str(problem)) from None
+        if not record.open:
+            return record.fields, spanned
+        if len(record.fields) >= most:
+            raise _Unreadable("unclosed_quote", f"more than {most} fields before it closes")
         if reader.peek(spanned) is None:
             raise _Unreadable("unclosed_quote", "the file ends inside the field")
         if spanned >= MAX_RECORD_LINES or size > MAX_RECORD_BYTES:
             raise _Unreadable("unclosed_quote", f"no closing quote within {spanned} lines")
         try:
-            more = _decoded(reader, spanned)
+            text = _decoded(reader, spanned)
         except _Unreadable as problem:
             raise _Unreadable("unclosed_quote", f"runs into a line with {problem.reason}") from None
-        pieces.append(more)
         spanned += 1
-        size += len(more) + 1
-        if quote in more:
-            return "\n".join(pieces), spanned
+        size += len(text) + 1
 
 
 def _decoded(reader: LineReader, ahead: int) -> str:
@@ -222,44 +233,3 @@ def _decoded(reader: LineReader, ahead: int) -> str:
         return raw.decode(reader.codec)
     except UnicodeDecodeError as error:
         raise _Unreadable("broken_encoding", f"byte {error.start + 1}") from None
-
-
-def split_quoted(text: str, delimiter: str, quote: str) -> list[str]:
-    r"""Split one record with quotes into its fields.
-
-    >>> split_quoted('1,"a ""b"", c",d', ",", '"')
-    ['1', 'a "b", c', 'd']
-    """
-    fields: list[str] = []
-    position, end_of_text = 0, len(text)
-    while True:
-        if text.startswith(quote, position):
-            value, position = _quoted_field(text, position + 1, quote)
-            fields.append(value)
-            if position == end_of_text:
-                return fields
-            if text[position] != delimiter:
-                raise _Unreadable("unclosed_quote", f"text after a closing quote at {position + 1}")
-            position += 1
-        else:
-            end = text.find(delimiter, position)
-            if end < 0:
-                fields.append(text[position:])
-                return fields
-            fields.append(text[position:end])
-            position = end + 1
-
-
-def _quoted_field(text: str, start: int, quote: str) -> tuple[str, int]:
-    """Read a quoted field from after its opening quote; returns it and where it ended."""
-    pieces: list[str] = []
-    while True:
-        end = text.find(quote, start)
-        if end < 0:
-            raise _Unclosed
-        if text.startswith(quote, end + 1):
-            pieces.append(text[start : end + 1])
-            start = end + 2
-        else:
-            pieces.append(text[start:end])
-            return "".join(pieces), end + 1

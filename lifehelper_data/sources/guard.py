@@ -34,6 +34,7 @@ _FIXED_BY_TIMEZONE: Final = {
     "year", "month", "day", "hour", "minute", "second", "dayofweek", "dayofyear", "isodow",
     "week", "weekofyear", "quarter", "monthname", "dayname", "last_day", "strptime",
     "try_strptime", "century", "decade", "isoyear", "weekday", "yearweek", "era", "julian",
+    "dayofmonth", "millennium", "millisecond", "microsecond",
 }  # fmt: skip
 """DuckDB calls these changeable because they read the TimeZone setting, which is UTC here."""
 _CHANGES: Final = "its answer changes by itself; the same files must give the same rows"
@@ -71,9 +72,14 @@ def guard_select(
             f"tables.{table}.sql holds {len(statements)} statements; write exactly one SELECT",
             field=table,
         )
-    text = statements[0].query.strip().rstrip(";").rstrip()
-    ((serialized,),) = connection.execute("SELECT json_serialize_sql(?)", [text]).fetchall()
-    tree: dict[str, Any] = json.loads(serialized)
+    text = statements[0].query.strip()
+    try:
+        serialized = _serialized(connection, text)
+        tree: dict[str, Any] = json.loads(serialized)
+    except (duckdb.Error, RecursionError) as error:
+        raise UnsafeSql(
+            f"tables.{table}.sql is nested too deeply to be checked; simplify it", field=table
+        ) from error
     if tree["error"] or len(tree["statements"]) != 1:
         raise UnsafeSql(
             f"tables.{table}.sql is a {statements[0].type.name} statement; only a SELECT may "
@@ -85,7 +91,30 @@ def guard_select(
     )
     if problem:
         raise UnsafeSql(f"tables.{table}.sql {problem}", field=table)
-    return text
+    end = len(text)
+    while end >= 0:
+        if _fits_in_brackets(connection, text[:end]) and serialized == _serialized(
+            connection, text[:end]
+        ):
+            return text[:end]
+        end = text.rfind(";", 0, end)
+    raise UnsafeSql(
+        f"tables.{table}.sql cannot stand in brackets; leave out what follows the SELECT",
+        field=table,
+    )
+
+
+def _serialized(connection: duckdb.DuckDBPyConnection, text: str) -> str:
+    ((serialized,),) = connection.execute("SELECT json_serialize_sql(?)", [text]).fetchall()
+    return str(serialized)
+
+
+def _fits_in_brackets(connection: duckdb.DuckDBPyConnection, text: str) -> bool:
+    """Whether the text is a whole SELECT: no semicolon at its end, hidden before a comment."""
+    try:
+        return len(connection.extract_statements(f"FROM (\n{text}\n)")) == 1
+    except duckdb.Error:
+        return False
 
 
 def _stabilities(connection: duckdb.DuckDBPyConnection) -> dict[str, bool]:
@@ -100,15 +129,17 @@ def _stabilities(connection: duckdb.DuckDBPyConnection) -> dict[str, bool]:
 def _problems(
     root: object, files: Mapping[str, Collection[str]], stable: Mapping[str, bool]
 ) -> Iterator[str]:
-    file_columns = {column.lower() for columns in files.values() for column in columns}
-    ctes = {entry["key"].lower() for node in _nodes(root) for entry in _cte_entries(node)}
-    for node in _nodes(root):
+    named = {str(node["table_name"]).lower() for node, _ in _nodes(root) if "table_name" in node}
+    file_columns = {c.lower() for name, columns in files.items() if name in named for c in columns}
+    for node, ctes in _nodes(root):
         kind = str(node.get("type", ""))
         if "table_name" in node:
             yield from _table_problem(node, kind, files, ctes)
         elif kind.endswith("_NODE") and kind not in _QUERY_NODES:
             words = kind.removesuffix("_NODE").replace("_", " ").lower()
             yield f"holds a {words}; only plain SELECTs and CTEs of SELECTs are allowed"
+        elif kind == "TABLE_FUNCTION":
+            yield from _table_function_problem(node)
         elif "function_name" in node:
             yield from _function_problem(node, stable)
         elif kind == "COLUMN_REF":
@@ -123,7 +154,7 @@ def _problems(
 
 
 def _table_problem(
-    node: dict[str, object], kind: str, files: Mapping[str, Collection[str]], ctes: set[str]
+    node: dict[str, object], kind: str, files: Mapping[str, Collection[str]], ctes: frozenset[str]
 ) -> Iterator[str]:
     name = str(node["table_name"])
     qualified = bool(node.get("schema_name") or node.get("catalog_name"))
@@ -132,6 +163,13 @@ def _table_problem(
     elif qualified or (name.lower() not in files and name.lower() not in ctes):
         known = ", ".join(sorted(files)) or "none"
         yield f"reads {name!r}, which is not a declared file; declared: {known}"
+
+
+def _table_function_problem(node: dict[str, object]) -> Iterator[str]:
+    called = node.get("function")
+    name = str(called.get("function_name")).lower() if isinstance(called, dict) else ""
+    if name not in _TABLE_FUNCTIONS:
+        yield f"reads from {name}(), which is not a declared file; read declared files only"
 
 
 def _function_problem(node: dict[str, object], stable: Mapping[str, bool]) -> Iterator[str]:
@@ -158,22 +196,29 @@ def _last(value: object) -> object:
     return value[-1] if isinstance(value, list) and value else ""
 
 
-def _cte_entries(node: Mapping[str, object]) -> list[dict[str, str]]:
+def _cte_entries(node: Mapping[str, object]) -> list[dict[str, object]]:
     cte_map = node.get("cte_map")
     entries = cte_map.get("map", []) if isinstance(cte_map, dict) else []
     return [entry for entry in entries if isinstance(entry, dict)]
 
 
-def _nodes(value: object) -> Iterator[dict[str, object]]:
-    """Every object of a syntax tree, without recursion (trees can be deep)."""
-    stack = [value]
+def _nodes(root: object) -> Iterator[tuple[dict[str, object], frozenset[str]]]:
+    """Every object of a syntax tree with the CTEs visible in it, without recursion.
+
+    A CTE is visible in its query and in the CTEs after it, nowhere else: elsewhere its name would
+    mean a table of the database.
+    """
+    stack: list[tuple[object, frozenset[str]]] = [(root, frozenset())]
     while stack:
-        top = stack.pop()
+        top, visible = stack.pop()
         if isinstance(top, dict):
-            yield top
-            stack.extend(top.values())
+            for entry in _cte_entries(top):
+                stack.append((entry["value"], visible))
+                visible |= {str(entry["key"]).lower()}
+            yield top, visible
+            stack.extend((child, visible) for name, child in top.items() if name != "cte_map")
         elif isinstance(top, list):
-            stack.extend(top)
+            stack.extend((child, visible) for child in top)
 
 
 def _first_line(error: duckdb.Error) -> str:

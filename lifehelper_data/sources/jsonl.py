@@ -4,7 +4,7 @@ import json
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TypeVar
 
 from lifehelper_data.domain.errors import SourceError
 from lifehelper_data.sources.lines import REPLACEMENT, LineReader
@@ -19,6 +19,11 @@ from lifehelper_data.sources.text_batch import (
 )
 
 BATCH_ROWS: Final = 20_000
+BATCH_BYTES: Final = 32 << 20
+BATCH_CELLS: Final = 2_000_000  # rows x columns; absent keys take room as well
+
+
+_Value = TypeVar("_Value")
 
 
 class _Number(str):
@@ -35,9 +40,10 @@ class _Unreadable(Exception):
 
 
 def read_jsonl(path: Path, spec: FileSpec) -> Iterator[TextBatch]:
-    """Yield a JSON-lines file in batches of at most BATCH_ROWS rows.
+    """Yield a JSON-lines file in batches of at most BATCH_ROWS rows and about BATCH_BYTES bytes.
 
-    A key that is absent from an object is null. Keys that differ in case only are one column.
+    A key that is absent from an object is null. Keys that differ in case only are one column. An
+    object without keys is rejected: it says nothing, not even which columns are null.
 
     Raises:
         SourceError: more columns than MAX_COLUMNS.
@@ -47,11 +53,12 @@ def read_jsonl(path: Path, spec: FileSpec) -> Iterator[TextBatch]:
     names: dict[str, str] = {name.lower(): name for name in spec.columns or ()}
     rows: list[dict[str, str | None]] = []
     rejects: list[Reject] = []
-    lines = 0
+    lines = size = 0
     while (raw := reader.take()) is not None:
         if not raw.strip() and reader.line not in reader.too_long:
             continue
         lines += 1
+        size += len(raw)
         try:
             row = _parse(raw, reader)
             for name in row:
@@ -73,9 +80,13 @@ def read_jsonl(path: Path, spec: FileSpec) -> Iterator[TextBatch]:
                     content=content,
                 )
             )
-        if len(rows) + len(rejects) >= BATCH_ROWS:
+        if (
+            len(rows) + len(rejects) >= BATCH_ROWS
+            or size >= BATCH_BYTES
+            or len(rows) * len(names) >= BATCH_CELLS
+        ):
             yield _batch(list(names.values()), rows, lines, rejects, reader.bytes_read)
-            rows, rejects, lines = [], [], 0
+            rows, rejects, lines, size = [], [], 0, 0
     yield _batch(list(names.values()), rows, lines, rejects, reader.bytes_read)
 
 
@@ -117,10 +128,15 @@ def _parse(raw: bytes, reader: LineReader) -> dict[str, str | None]:
         raise _Unreadable("not_json", "nested too deeply") from None
     if not isinstance(value, dict):
         raise _Unreadable("not_object", type(value).__name__.strip("_").lower())
-    return {_key(key): _text(item) for key, item in value.items()}
+    if not value:
+        raise _Unreadable("empty_object")
+    try:
+        return _object([(_key(key), _text(item)) for key, item in value.items()])
+    except RecursionError:
+        raise _Unreadable("not_json", "nested too deeply") from None
 
 
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _object(pairs: list[tuple[str, _Value]]) -> dict[str, _Value]:
     seen = {key.lower() for key, _ in pairs}
     if len(seen) != len(pairs):
         raise _Unreadable("duplicate_key")

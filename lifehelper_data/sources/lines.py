@@ -1,6 +1,7 @@
 """Physical lines of a byte stream, in constant memory."""
 
 import codecs
+import itertools
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +28,7 @@ class LineReader:
         codec: the encoding of the lines handed out.
         bytes_read: bytes of the file consumed so far.
         line: number of lines taken so far.
-        too_long: numbers of the lines that were cut (each is forgotten once taken and passed).
+        too_long: numbers of the lines that were cut (each is forgotten once the next is taken).
     """
 
     def __init__(self, path: Path, codec: str, *, max_bytes: int = MAX_RECORD_BYTES) -> None:
@@ -45,6 +46,7 @@ class LineReader:
         """Return the next line without its terminator; None at the end."""
         if not self._waiting and not self._fill():
             return None
+        self.too_long.discard(self.line)
         self.line += 1
         return self._waiting.popleft()
 
@@ -72,15 +74,27 @@ class LineReader:
 
     def _recode(self, blocks: Iterator[bytes], codec: str) -> Iterator[bytes]:
         if self.recoded:
-            decoder = codecs.getincrementaldecoder(codec)(errors="replace")
-            for block in blocks:
-                yield decoder.decode(block).encode("utf-8", errors="replace")
-            yield decoder.decode(b"", final=True).encode("utf-8", errors="replace")
+            yield from self._recode_utf_16(blocks, codec)
             return
-        first = True
+        head: bytes | None = b""  # what may still turn out to be a BOM
         for block in blocks:
-            yield block.removeprefix(_UTF8_BOM) if first and codec == "utf-8" else block
-            first = False
+            if codec == "utf-8" and head is not None:
+                head += block
+                if len(head) >= len(_UTF8_BOM):
+                    yield head.removeprefix(_UTF8_BOM)
+                    head = None
+            else:
+                yield block
+        yield head or b""
+
+    def _recode_utf_16(self, blocks: Iterator[bytes], codec: str) -> Iterator[bytes]:
+        decoder = codecs.getincrementaldecoder(codec)(errors="replace")
+        first = True
+        for block in itertools.chain(blocks, [b""]):
+            text = decoder.decode(block, final=not block)
+            if first and text:
+                text, first = text.removeprefix("\ufeff"), False
+            yield text.encode("utf-8", errors="replace")
 
     def _split(self, blocks: Iterator[bytes]) -> Iterator[list[bytes]]:
         tail = b""
@@ -96,7 +110,7 @@ class LineReader:
                 yield self._cut(lines)
             if cutting:
                 tail = tail[-1:] if tail.endswith(b"\r") else b""
-            elif len(tail) > self._max_bytes:
+            elif len(tail) - tail.endswith(b"\r") > self._max_bytes:
                 yield self._cut([tail])
                 tail, cutting = tail[-1:] if tail.endswith(b"\r") else b"", True
         last = tail.splitlines()

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ POLARS_LISTS: Final[Mapping[Kind, pl.DataType]] = {
     Kind.FLOAT_LIST: pl.List(pl.Float32),
 }
 _INT64: Final = 1 << 63
+_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,400}")
+_FLOAT32_MAX: Final = float.fromhex("0x1.fffffep+127")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +30,12 @@ class ParsedLists:
     Attributes:
         values: list per row; null where the text is absent or bad.
         reasons: text per row; null where the value is good.
-        texts: number -> text of the text ids met in good lists.
+        texts: (number, text) of every text id met.
     """
 
     values: pl.Series
     reasons: pl.Series
-    texts: Mapping[int, str]
+    texts: frozenset[tuple[int, str]]
 
 
 class _Bad(ValueError):
@@ -50,7 +53,7 @@ def parse_list(texts: pl.Series, column: Column, text_id_spaces: frozenset[str])
         column: the list column of the contract.
         text_id_spaces: id spaces whose ids are text.
     """
-    met: dict[int, str] = {}
+    met: set[tuple[int, str]] = set()
     as_item = _item_parser(column, text_id_spaces, met)
     values: list[list[object] | None] = []
     reasons: list[str | None] = []
@@ -66,7 +69,7 @@ def parse_list(texts: pl.Series, column: Column, text_id_spaces: frozenset[str])
     return ParsedLists(
         values=pl.Series(values, dtype=POLARS_LISTS[column.kind]),
         reasons=pl.Series(reasons, dtype=pl.String),
-        texts=met,
+        texts=frozenset(met),
     )
 
 
@@ -92,7 +95,7 @@ def _refuse(name: str) -> object:
 
 
 def _item_parser(
-    column: Column, text_id_spaces: frozenset[str], met: dict[int, str]
+    column: Column, text_id_spaces: frozenset[str], met: set[tuple[int, str]]
 ) -> Callable[[object], object]:
     if column.kind is Kind.FLOAT_LIST:
         return _float_item
@@ -101,11 +104,12 @@ def _item_parser(
             return _int_item
 
         def as_text_id(item: object) -> object:
-            text = _text_item(str(item) if isinstance(item, int) else item)
+            is_number = isinstance(item, int) and not isinstance(item, bool)
+            text = _text_item(str(item) if is_number else item)
             if text is None:
                 return None
-            number = text_id(str(text))
-            met[number] = str(text)
+            number = text_id(text)
+            met.add((number, text))
             return number
 
         return as_text_id
@@ -133,7 +137,7 @@ def _text_item(item: object) -> str | None:
 def _int_item(item: object) -> int:
     if isinstance(item, str):
         stripped = item.strip()
-        if not (stripped.isascii() and stripped.lstrip("+-").isdigit() and len(stripped) <= 20):
+        if not _WHOLE.fullmatch(stripped):
             raise _Bad("not_an_integer")
         item = int(stripped)
     if isinstance(item, float) and item.is_integer():
@@ -154,4 +158,6 @@ def _float_item(item: object) -> float:
         raise _Bad("out_of_range") from error
     if not math.isfinite(number):
         raise _Bad("not_a_number")
+    if abs(number) > _FLOAT32_MAX:
+        raise _Bad("out_of_range")
     return number

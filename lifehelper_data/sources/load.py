@@ -19,7 +19,7 @@ from lifehelper_data.domain.ports import NoProgress, Progress
 from lifehelper_data.sources.casting import CastRows, CastRules, cast_rows
 from lifehelper_data.sources.guard import guard_select
 from lifehelper_data.sources.mapping import SourceMapping, load_mapping, matching_files
-from lifehelper_data.sources.scratch import as_text, connect_scratch, file_digest, quoted
+from lifehelper_data.sources.scratch import as_text, batches, connect_scratch, file_digest, quoted
 from lifehelper_data.sources.staging import Staging
 
 BATCH_ROWS: Final = 50_000
@@ -125,8 +125,7 @@ class SourceReader:
         label = f"casting {select.table.name}"
         done = 0
         try:
-            reader = self._connection.sql(select.sql).to_arrow_reader(BATCH_ROWS)
-            for batch in reader:
+            for batch in batches(self._connection.sql(select.sql), BATCH_ROWS):
                 raw = pl.DataFrame(batch)
                 done += raw.height
                 self._progress.step(label, done, None)
@@ -208,5 +207,5 @@ class SourceReader:
 
 def _select_failed(table: str, error: duckdb.Error) -> MappingError:
     reason = str(error).splitlines()[0]
-    hint = "; use try_cast" if isinstance(error, duckdb.ConversionException) else ""
+    hint = "; use try_cast" if reason.startswith("Conversion Error") else ""
     return MappingError(f"tables.{table}.sql: {reason}{hint}", field=table)

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
+import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from lifehelper_data.domain.contract import REQUIRED_TABLES, TABLES
@@ -72,7 +73,7 @@ class FileSpec(BaseModel):
             )
         if not self.header and not self.columns:
             raise ValueError("header = false needs columns = [...]")
-        if self.delimiter in ("\n", "\r", '"') or self.quote in ("\n", "\r"):
+        if self.resolved_delimiter in ("\n", "\r", '"', self.quote) or self.quote in ("\n", "\r"):
             raise ValueError(
                 "delimiter and quote cannot be a line break, nor the delimiter a quote"
             )
@@ -116,7 +117,14 @@ class SourceMapping(BaseModel):
     @field_validator("naive_timezone")
     @classmethod
     def _known_timezone(cls, value: str | None) -> str | None:
-        if value is not None and value not in zoneinfo.available_timezones():
+        if value is None:
+            return None
+        known = value in zoneinfo.available_timezones()
+        try:  # some names mean the machine's own setting, which casting does not know
+            pl.select(pl.datetime(2000, 1, 1).dt.replace_time_zone(value))
+        except pl.exceptions.ComputeError:
+            known = False
+        if not known:
             raise ValueError(f"unknown timezone {value!r}; use a name such as 'Asia/Seoul'")
         return value
 
@@ -134,6 +142,13 @@ class SourceMapping(BaseModel):
         return self
 
 
+_MODELS: Final[dict[str | int, type[BaseModel]]] = {
+    "": SourceMapping,
+    "files": FileSpec,
+    "tables": TableSpec,
+}
+
+
 def load_mapping(path: Path) -> SourceMapping:
     """Read and check a mapping file.
 
@@ -149,12 +164,16 @@ def load_mapping(path: Path) -> SourceMapping:
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except (FileNotFoundError, IsADirectoryError) as error:
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
         raise NotFound(
             f"no mapping file at {str(path)!r}; give the path of a source.toml"
         ) from error
-    except (UnicodeDecodeError, PermissionError) as error:
+    except UnicodeDecodeError as error:
         raise MappingError(f"cannot read {str(path)!r}: {error}; save it as UTF-8") from error
+    except OSError as error:
+        raise MappingError(
+            f"cannot read {str(path)!r}: {error.strerror or error}; check the path and its rights"
+        ) from error
     try:
         return SourceMapping.model_validate(tomllib.loads(text))
     except (tomllib.TOMLDecodeError, ValueError) as error:
@@ -167,17 +186,25 @@ def load_mapping(path: Path) -> SourceMapping:
 def matching_files(spec: FileSpec, base: Path) -> list[Path]:
     """Return the files a spec names, sorted by path; absolute paths are allowed.
 
+    A file of exactly that name comes before a glob, so `[` in a folder's name does no harm.
+
     Raises:
         NotFound: nothing matches.
+        MappingError: the path is not one, or not a glob.
     """
     pattern = Path(spec.path)
     root = Path(pattern.anchor) if pattern.is_absolute() else base
     relative = str(pattern.relative_to(pattern.anchor)) if pattern.is_absolute() else spec.path
-    if any(mark in spec.path for mark in "*?["):
-        found = sorted(p for p in root.glob(relative) if p.is_file())
-    else:
-        single = root / relative
+    single = root / relative
+    try:
         found = [single] if single.is_file() else []
+        if not found and any(mark in spec.path for mark in "*?["):
+            found = sorted(p for p in root.glob(relative) if p.is_file())
+    except (OSError, ValueError) as error:
+        raise MappingError(
+            f"path {spec.path!r} cannot be looked up ({error}); write a plain path or glob",
+            field="path",
+        ) from error
     if not found:
         raise NotFound(
             f"no file matches {spec.path!r} below {str(base)!r}; check the path", field="path"
@@ -189,5 +216,10 @@ def _first_problem(error: Exception) -> tuple[str | None, str]:
     if isinstance(error, ValidationError):
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or None
+        if first["type"] == "extra_forbidden":
+            keys = _MODELS[first["loc"][0] if len(first["loc"]) > 1 else ""].model_fields
+            return field, f"unknown key; known: {', '.join(keys)}"
+        if first["type"] == "missing":
+            return field, "is required; add it"
         return field, str(first["msg"]).removeprefix("Value error, ")
     return None, f"not valid TOML: {error}"

@@ -10,8 +10,8 @@ import pyarrow as pa
 from lifehelper_data.domain.errors import SourceError
 from lifehelper_data.sources.delimited import checked_columns
 from lifehelper_data.sources.mapping import FileSpec
-from lifehelper_data.sources.scratch import as_text, connect_scratch, quoted
-from lifehelper_data.sources.text_batch import TextBatch
+from lifehelper_data.sources.scratch import as_text, batches, connect_scratch, quoted
+from lifehelper_data.sources.text_batch import TextBatch, text_table
 
 BATCH_ROWS: Final = 50_000
 
@@ -25,14 +25,17 @@ def read_parquet(path: Path, spec: FileSpec) -> Iterator[TextBatch]:
     nulls = frozenset(spec.null_values) | {""}
     try:
         with connect_scratch(":memory:") as connection:
-            relation = connection.read_parquet(str(path))
+            relation = connection.read_parquet([str(path)], hive_partitioning=False)
             names = checked_columns(relation.columns, path)
             selected = ", ".join(
                 f"nullif({as_text(quoted(old), kind)}, '') AS {quoted(new)}"
                 for old, new, kind in zip(relation.columns, names, relation.types, strict=True)
             )
             size = path.stat().st_size
-            for batch in relation.select(selected).to_arrow_reader(BATCH_ROWS):
+            yield TextBatch(  # its columns are known even if no row follows
+                rows=text_table(names, [[] for _ in names]), lines=0, rejects=(), bytes_read=0
+            )
+            for batch in batches(relation.select(selected), BATCH_ROWS):
                 table = pa.Table.from_batches([batch])
                 if len(nulls) > 1:
                     table = _without(table, nulls)

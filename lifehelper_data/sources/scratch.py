@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Final
 
 import duckdb
+import pyarrow as pa
+from duckdb.sqltypes import DuckDBPyType
 
 from lifehelper_data.domain.errors import SourceError
 
-_NESTED: Final = ("[]", "STRUCT", "MAP", "UNION", "JSON", "ARRAY")
+_NESTED: Final = {"list", "array", "struct", "map", "union"}
 
 
 @contextmanager
@@ -43,11 +45,22 @@ def quoted(identifier: str) -> str:
     return '"' + identifier.replace('"', '""') + '"'
 
 
-def as_text(expression: str, kind: object) -> str:
+def as_text(expression: str, kind: DuckDBPyType) -> str:
     """Return SQL that turns a value of a DuckDB type into text (nested values into JSON)."""
-    name = str(kind).upper()
-    nested = any(mark in name for mark in _NESTED)
+    nested = kind.id in _NESTED
     return f"CAST({f'to_json({expression})' if nested else expression} AS VARCHAR)"
+
+
+def batches(relation: duckdb.DuckDBPyRelation, rows: int) -> Iterator[pa.RecordBatch]:
+    """Yield a relation in batches.
+
+    Raises:
+        duckdb.Error: also for what fails half-way, which Arrow would report as an error of its own.
+    """
+    try:
+        yield from relation.to_arrow_reader(rows)
+    except (OSError, pa.ArrowException) as error:
+        raise duckdb.Error(str(error)) from error
 
 
 def file_digest(path: Path) -> str:

@@ -14,10 +14,11 @@ from lifehelper_data.domain.errors import SourceError
 from lifehelper_data.domain.ports import Progress
 from lifehelper_data.sources.formats import READERS
 from lifehelper_data.sources.mapping import FileSpec, matching_files
-from lifehelper_data.sources.scratch import quoted
+from lifehelper_data.sources.scratch import batches, quoted
 from lifehelper_data.sources.text_batch import Reject
 
-REJECTS: Final = "rejects!"  # a name no mapping can declare
+REJECTS: Final = "rejects!"  # names no mapping can declare
+INCOMING: Final = "incoming!"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +102,7 @@ class Staging:
     def rejects(self, batch_rows: int) -> Iterator[pl.DataFrame]:
         """Yield the rejected lines of all files, in the order they were met."""
         relation = self.connection.sql(f"SELECT * FROM {quoted(REJECTS)}")
-        for batch in relation.to_arrow_reader(batch_rows):
+        for batch in batches(relation, batch_rows):
             yield pl.DataFrame(batch)
 
     def _insert_rejects(self, name: str, path: str, rejects: Sequence[Reject]) -> None:
@@ -117,9 +118,9 @@ class Staging:
                 "content": [reject.content for reject in rejects],
             }
         )
-        self.connection.register("_incoming", frame)
-        self.connection.execute(f"INSERT INTO {quoted(REJECTS)} SELECT * FROM _incoming")
-        self.connection.unregister("_incoming")
+        self.connection.register(INCOMING, frame)
+        self.connection.execute(f"INSERT INTO {quoted(REJECTS)} SELECT * FROM {quoted(INCOMING)}")
+        self.connection.unregister(INCOMING)
 
     def _reasons(self, name: str, path: str) -> dict[str, int]:
         rows = self.connection.execute(
@@ -150,9 +151,11 @@ class Staging:
             known[column.lower()] = column
         if rows.num_rows == 0:
             return
-        self.connection.register("_incoming", rows.rename_columns(renamed))
-        self.connection.execute(f"INSERT INTO {quoted(name)} BY NAME SELECT * FROM _incoming")
-        self.connection.unregister("_incoming")
+        self.connection.register(INCOMING, rows.rename_columns(renamed))
+        self.connection.execute(
+            f"INSERT INTO {quoted(name)} BY NAME SELECT * FROM {quoted(INCOMING)}"
+        )
+        self.connection.unregister(INCOMING)
 
 
 def _relative(path: Path, base: Path) -> str:

@@ -1,5 +1,6 @@
 """ISO 8601 text becomes UTC microseconds."""
 
+from datetime import UTC, datetime
 from typing import Final
 
 import polars as pl
@@ -10,6 +11,7 @@ _PATTERN: Final = (
     r"\s*(?P<offset>[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)?)?$"
 )
 UTC_MICROSECONDS: Final = pl.Datetime("us", "UTC")
+EARLIEST: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 
 def cast_timestamp(text: pl.Expr, naive_timezone: str | None) -> tuple[pl.Expr, pl.Expr]:
@@ -25,7 +27,8 @@ def cast_timestamp(text: pl.Expr, naive_timezone: str | None) -> tuple[pl.Expr, 
 
     Returns:
         (value, reason): reason is null where the value is good, else `not_a_timestamp`,
-        `naive_timestamp` or `nonexistent_local_time`.
+        `naive_timestamp`, `nonexistent_local_time` or `out_of_range` (in UTC before year 1, which
+        Python cannot hold).
     """
     groups = text.str.extract_groups(_PATTERN)
     offset = groups.struct.field("offset")
@@ -54,6 +57,8 @@ def cast_timestamp(text: pl.Expr, naive_timezone: str | None) -> tuple[pl.Expr, 
         .then(pl.lit(None, dtype=pl.String))
         .when(wrong)
         .then(pl.lit("not_a_timestamp"))
+        .when(value < EARLIEST)
+        .then(pl.lit("out_of_range"))
         .when(value.is_not_null())
         .then(pl.lit(None, dtype=pl.String))
         .otherwise(pl.lit("nonexistent_local_time" if naive_timezone else "naive_timestamp"))

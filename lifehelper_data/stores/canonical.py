@@ -4,21 +4,12 @@ from typing import Final
 
 import duckdb
 
-from lifehelper_data.domain.contract import ALL_TABLES, SQL_TYPES, Kind, Table
+from lifehelper_data.domain.contract import SQL_TYPES, Kind, Table
 from lifehelper_data.domain.identity import LANES, RowsHash
+from lifehelper_data.stores.duck import quote_identifier as quote
 
 _NOT_IDENTITY: Final = {("rejects", "path"), ("rejects", "line")}
 """Columns that say where a row came from, not what it is."""
-
-
-def quote(identifier: str) -> str:
-    """Return an identifier in double quotes."""
-    return '"' + identifier.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """Return a string literal."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def column_list(table: Table) -> str:
@@ -59,11 +50,6 @@ def rows_hash(connection: duckdb.DuckDBPyConnection, table: Table, relation: str
         f"SELECT count(*), {lanes} FROM (SELECT sha256({_row_text(table)}) AS h FROM {relation})"
     ).fetchall()
     return RowsHash.of_sums(int(count), (int(value) for value in sums))
-
-
-def part_rows_hash(connection: duckdb.DuckDBPyConnection, table_name: str, path: str) -> RowsHash:
-    """Hash the rows of one Parquet part of a table."""
-    return rows_hash(connection, ALL_TABLES[table_name], f"read_parquet({literal(path)})")
 
 
 def _row_text(table: Table) -> str:

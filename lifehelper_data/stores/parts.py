@@ -1,6 +1,5 @@
 """Clean rows in, immutable content-addressed Parquet parts out."""
 
-import hashlib
 import os
 import uuid
 from collections.abc import Iterator, Mapping
@@ -13,40 +12,21 @@ from typing import Final
 import duckdb
 import polars as pl
 
-from lifehelper_data.domain.contract import ALL_TABLES, Duplicates, Table
+from lifehelper_data.domain.contract import ALL_TABLES, Table
 from lifehelper_data.domain.errors import IdCollision
 from lifehelper_data.domain.identity import RowsHash
 from lifehelper_data.domain.release import Part, TableParts
 from lifehelper_data.stores.atomic import replace_file
-from lifehelper_data.stores.canonical import (
-    column_list,
-    literal,
-    order_by,
-    quote,
-    rows_hash,
-    schema_text,
-    table_definition,
-)
+from lifehelper_data.stores.canonical import column_list, order_by, rows_hash, schema_text
+from lifehelper_data.stores.duck import connect_writer, parquet_scan
+from lifehelper_data.stores.duck import quote_identifier as quote
+from lifehelper_data.stores.duck import quote_text as literal
 from lifehelper_data.stores.layout import Layout
+from lifehelper_data.stores.part_check import file_sha256, size_problem
+from lifehelper_data.stores.settling import ORDINAL, Settled, collecting_definition, settle_table
 
 ROW_GROUP_ROWS: Final = 122_880
-_ORDINAL: Final = "_ordinal"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
-    """What became of a table's rows once several rows of one key were settled.
-
-    Attributes:
-        kept: rows left in the table.
-        repeated: rows dropped as the same delivery again.
-        duplicates: rows moved to quarantine because another row of their key won.
-    """
-
-    kept: int
-    repeated: int = 0
-    duplicates: int = 0
 
 
 @dataclass(slots=True)
@@ -57,46 +37,58 @@ class PartWriter:
         layout: the workspace.
         connection: the scratch database.
         threads: threads for sorting and hashing; results do not depend on it.
+        known_bytes: recorded sha256 of parts, by path.
     """
 
     layout: Layout
     connection: duckdb.DuckDBPyConnection
     threads: int = 2
+    known_bytes: Mapping[str, str] = field(default_factory=dict)
     _appended: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     @contextmanager
     def open(
-        cls, layout: Layout, scratch: Path, *, threads: int, memory_limit: str
+        cls,
+        layout: Layout,
+        scratch: Path,
+        *,
+        threads: int,
+        memory_limit: str,
+        known: Mapping[str, TableParts] | None = None,
     ) -> Iterator["PartWriter"]:
-        """Open a writer whose scratch database lives in the folder `scratch`."""
-        connection = duckdb.connect(
-            str(scratch / "parts.duckdb"),
-            config={
-                "memory_limit": memory_limit,
-                "threads": threads,
-                "temp_directory": str(scratch / "parts-spill"),
-                "autoinstall_known_extensions": False,
-                "autoload_known_extensions": False,
-            },
-        )
-        try:
-            connection.execute("SET TimeZone = 'UTC'")
-            yield cls(layout=layout, connection=connection, threads=threads)
-        finally:
-            connection.close()
+        """Open a writer whose scratch database lives in the folder `scratch`.
+
+        Args:
+            layout: the workspace.
+            scratch: an empty folder.
+            threads: threads for sorting and hashing.
+            memory_limit: memory of the scratch database, such as "512MB".
+            known: parts of an earlier build; a part of theirs that is on disk is trusted if its
+                bytes are still the recorded ones.
+        """
+        parts = [part for table in (known or {}).values() for part in table.parts]
+        with connect_writer(scratch / "parts.duckdb") as connection:
+            connection.execute(f"SET threads = {threads}")
+            connection.execute(f"SET memory_limit = {literal(memory_limit)}")
+            connection.execute(f"SET temp_directory = {literal(str(scratch / 'parts-spill'))}")
+            yield cls(
+                layout=layout,
+                connection=connection,
+                threads=threads,
+                known_bytes={part.path: part.bytes_sha256 for part in parts},
+            )
 
     def append(self, table: Table, rows: pl.DataFrame) -> None:
         """Add rows in source order; columns missing from `rows` are null until settled."""
         if table.name not in self._appended:
             self.connection.execute(
-                f"CREATE TABLE {quote(table.name)} "
-                f"({table_definition(table, f', {_ORDINAL} BIGINT')})"
+                f"CREATE TABLE {quote(table.name)} ({collecting_definition(table)})"
             )
             self._appended[table.name] = 0
         if rows.is_empty():
             return
-        numbered = rows.with_row_index(_ORDINAL, offset=self._appended[table.name])
+        numbered = rows.with_row_index(ORDINAL, offset=self._appended[table.name])
         self.connection.register("_incoming", numbered.to_arrow())
         self.connection.execute(f"INSERT INTO {quote(table.name)} BY NAME SELECT * FROM _incoming")
         self.connection.unregister("_incoming")
@@ -105,20 +97,8 @@ class PartWriter:
     def settle(self, table: Table) -> Settled:
         """Settle several rows of one key by the table's rule; losers go to quarantine."""
         self.append(table, pl.DataFrame())
-        before = self._count(table.name)
-        match table.duplicates:
-            case Duplicates.NEWEST_WINS:
-                duplicates = self._drop_losers(table, "updated_at DESC NULLS LAST, _ordinal DESC")
-                return Settled(kept=before - duplicates, duplicates=duplicates)
-            case Duplicates.LAST_WINS:
-                duplicates = self._drop_losers(table, "_ordinal DESC")
-                return Settled(kept=before - duplicates, duplicates=duplicates)
-            case Duplicates.REPEATED_DELIVERY:
-                self._merge_deliveries(table)
-            case Duplicates.REPEATED_ROW:
-                self._merge_rows(table)
-        kept = self._count(table.name)
-        return Settled(kept=kept, repeated=before - kept)
+        self.append(ALL_TABLES["quarantine"], pl.DataFrame())
+        return settle_table(self.connection, table)
 
     def orphans(self, table: Table) -> int:
         """Count rows whose book is not in `books` (both tables settled)."""
@@ -176,19 +156,40 @@ class PartWriter:
         hashed = rows_hash(self.connection, table, rows)
         identity = hashed.identity(schema_text(table))
         path = self.layout.parts / table.name / f"{identity}.parquet"
-        if path.exists():
-            os.utime(path)  # it is in use again: gc counts its age from now
-        else:
+        relative = path.relative_to(self.layout.root).as_posix()
+        sha256 = self._intact(table, path, identity, self.known_bytes.get(relative))
+        if sha256 is None:
             self._copy(f"SELECT {column_list(table)} FROM {rows} ORDER BY {order_by(table)}", path)
+            sha256 = file_sha256(path)
         return Part(
             table=table.name,
             bucket=bucket,
-            path=path.relative_to(self.layout.root).as_posix(),
+            path=relative,
             rows_hash=hashed,
             identity=identity,
-            bytes_sha256=sha256_file(path),
+            bytes_sha256=sha256,
             size_bytes=path.stat().st_size,
         )
+
+    def _intact(self, table: Table, path: Path, identity: str, known: str | None) -> str | None:
+        """Return the sha256 of a part that is on disk already; None if it must be written.
+
+        A part whose recorded bytes are not known is read and hashed again by its rows.
+        """
+        if not path.exists():
+            return None
+        sha256 = file_sha256(path)
+        if known is None:
+            try:
+                there = rows_hash(self.connection, table, parquet_scan([path]))
+            except (duckdb.Error, UnicodeDecodeError):  # DuckDB's words about damaged text
+                return None  # it is written again
+            if there.identity(schema_text(table)) != identity:
+                return None
+        elif known != sha256:
+            return None
+        os.utime(path)  # it is in use again: gc counts its age from now
+        return sha256
 
     def _copy(self, select: str, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -211,66 +212,6 @@ class PartWriter:
         ((number,),) = self.connection.execute(sql).fetchall()
         return int(number)
 
-    def _drop_losers(self, table: Table, winner_first: str) -> int:
-        name, keys = quote(table.name), ", ".join(quote(k) for k in table.key)
-        columns = column_list(table)
-        quarantine = ALL_TABLES["quarantine"]
-        self.append(quarantine, pl.DataFrame())
-        self.connection.execute(
-            f"CREATE TEMP TABLE losers AS SELECT _ordinal FROM "
-            f"(SELECT _ordinal, row_number() OVER (PARTITION BY {keys} ORDER BY {winner_first}) "
-            f"AS place FROM {name} SEMI JOIN (SELECT {keys} FROM {name} GROUP BY {keys} "
-            f"HAVING count(*) > 1) USING ({keys})) WHERE place > 1"
-        )
-        key_json = _as_json(table.key)
-        row_json = _as_json(tuple(c.name for c in table.columns))
-        self.connection.execute(
-            f"INSERT INTO quarantine BY NAME SELECT {literal(table.name)} AS table_name, "
-            f"{key_json} AS key, NULL AS column_name, NULL AS value, "
-            f"'duplicate' AS reason, {row_json} AS row "
-            f"FROM (SELECT {columns}, _ordinal FROM {name}) SEMI JOIN losers USING (_ordinal)"
-        )
-        losers = self._number("SELECT count(*) FROM losers")
-        self.connection.execute(
-            f"DELETE FROM {name} WHERE _ordinal IN (SELECT _ordinal FROM losers)"
-        )
-        self.connection.execute("DROP TABLE losers")
-        return losers
-
-    def _merge_deliveries(self, table: Table) -> None:
-        keys = ", ".join(quote(k) for k in table.key)
-        self._replace(
-            table,
-            f"SELECT {keys}, min(arrived_at) AS arrived_at, min(_ordinal) AS _ordinal "
-            f"FROM {quote(table.name)} GROUP BY {keys}",
-        )
-
-    def _merge_rows(self, table: Table) -> None:
-        plain = ", ".join(quote(c.name) for c in table.columns if c.name != "seq")
-        select = (
-            f"SELECT {plain}, min(_ordinal) AS _ordinal FROM {quote(table.name)} GROUP BY {plain}"
-        )
-        if table.ordered_within:
-            within = ", ".join(quote(k) for k in table.ordered_within)
-            select = (
-                f"SELECT *, row_number() OVER (PARTITION BY {within} ORDER BY _ordinal) AS seq "
-                f"FROM ({select})"
-            )
-        self._replace(table, select)
-
-    def _replace(self, table: Table, select: str) -> None:
-        self.connection.execute(
-            f"CREATE TABLE settled ({table_definition(table, f', {_ORDINAL} BIGINT')})"
-        )
-        self.connection.execute(f"INSERT INTO settled BY NAME {select}")
-        self.connection.execute(f"DROP TABLE {quote(table.name)}")
-        self.connection.execute(f"ALTER TABLE settled RENAME TO {quote(table.name)}")
-
-
-def _as_json(columns: tuple[str, ...]) -> str:
-    packed = ", ".join(f"{quote(name)} := {quote(name)}" for name in columns)
-    return f"to_json(struct_pack({packed}))::VARCHAR"
-
 
 def table_parts(table: Table, parts: list[Part]) -> TableParts:
     """Put a table's parts together; its identity does not depend on how it is split."""
@@ -285,18 +226,11 @@ def table_parts(table: Table, parts: list[Part]) -> TableParts:
     )
 
 
-def sha256_file(path: Path) -> str:
-    """Return the sha256 of a file's bytes."""
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
-
-
 def missing_parts(layout: Layout, tables: Mapping[str, TableParts]) -> list[str]:
     """Return the paths of parts that are not on disk in their recorded size."""
     return [
         part.path
         for table in tables.values()
         for part in table.parts
-        if not (layout.root / part.path).is_file()
-        or (layout.root / part.path).stat().st_size != part.size_bytes
+        if size_problem(layout.root, part) is not None
     ]

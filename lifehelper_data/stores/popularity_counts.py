@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from lifehelper_data.domain.release import TableParts
-from lifehelper_data.stores.canonical import literal
+from lifehelper_data.stores.duck import connect_memory, parquet_scan
 from lifehelper_data.stores.layout import Layout
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -114,12 +114,13 @@ def count_popularity(
 def _views(
     layout: Layout, tables: Mapping[str, TableParts], *, threads: int, memory_limit: str
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = duckdb.connect(config={"threads": threads, "memory_limit": memory_limit})
+    connection = connect_memory()
     try:
-        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute(f"SET threads = {threads}")
+        connection.execute(f"SET memory_limit = '{memory_limit}'")
         for name in ("books", "book_popularity", "user_purchases", "user_reviews"):
-            paths = ", ".join(literal(str(layout.root / part.path)) for part in tables[name].parts)
-            connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet([{paths}])")
+            scan = parquet_scan(layout.root / part.path for part in tables[name].parts)
+            connection.execute(f"CREATE VIEW {name} AS SELECT * FROM {scan}")
         connection.execute(
             "CREATE TABLE positions AS SELECT book_id, "
             "row_number() OVER (ORDER BY book_id) - 1 AS position FROM books"

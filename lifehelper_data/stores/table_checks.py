@@ -1,7 +1,7 @@
 """Counts of what is wrong in a release's tables, for the checks."""
 
 from lifehelper_data.domain.contract import ALL_TABLES, SQL_TYPES
-from lifehelper_data.stores.canonical import quote
+from lifehelper_data.stores.duck import quote_identifier as quote
 from lifehelper_data.stores.releases import ReleaseReader
 
 

@@ -1,0 +1,1 @@
+"""Dagster: schedules and shows what `lifehelper_data` builds. Assets are thin."""

@@ -1,0 +1,36 @@
+"""What the web UI shows beside a materialisation."""
+
+from lifehelper_data.domain.build import BuildRecord
+from lifehelper_data.pipelines.build_release import ReleaseReport
+
+
+def table_metadata(record: BuildRecord, name: str) -> dict[str, int | str]:
+    """Rows, identity and size of one table, with the counts of its load."""
+    table = record.tables[name]
+    shown: dict[str, int | str] = {
+        "dagster/row_count": table.rows,
+        "identity": table.identity,
+        "bytes": sum(part.size_bytes for part in table.parts),
+    }
+    counts = record.table_counts.get(name)
+    if counts is not None:
+        shown |= {
+            "rows_in": counts.returned,
+            "rows_kept": counts.kept,
+            "rows_repeated": counts.repeated,
+            "rows_duplicate": counts.duplicates,
+            "rows_quarantined": counts.quarantined,
+            "rows_orphan": counts.orphans,
+        }
+    return shown
+
+
+def release_metadata(report: ReleaseReport) -> dict[str, int | str]:
+    """Number, identity and checks of a release."""
+    return {
+        "release": report.release.number,
+        "identity": report.release.identity,
+        "published": "yes" if report.published else "no: nothing changed",
+        "in_service": "yes" if report.in_service else "no",
+        **{f"check {check.name}": check.detail for check in report.checks},
+    }

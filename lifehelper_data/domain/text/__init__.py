@@ -1,0 +1,1 @@
+"""Rules about text: normal form, character bigrams."""
