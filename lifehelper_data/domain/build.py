@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from lifehelper_data.domain.counts import FileCounts, TableCounts
-from lifehelper_data.domain.release import TableParts
+from lifehelper_data.domain.release import Artifact, TableParts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +17,7 @@ class BuildRecord:
         input_digest: sha256 of everything the output depends on.
         built_at: when it was built.
         tables: the parts it wrote, by table.
+        artifacts: indexes and vectors it made, by name.
         files: line counts of source files, if it read any.
         table_counts: row counts, if it loaded any.
         facts: facts for the release, JSON-ready.
@@ -25,7 +26,8 @@ class BuildRecord:
     asset: str
     input_digest: str
     built_at: datetime
-    tables: Mapping[str, TableParts]
+    tables: Mapping[str, TableParts] = field(default_factory=dict)
+    artifacts: Mapping[str, Artifact] = field(default_factory=dict)
     files: tuple[FileCounts, ...] = ()
     table_counts: Mapping[str, TableCounts] = field(default_factory=dict)
     facts: Mapping[str, object] = field(default_factory=dict)
@@ -47,10 +49,13 @@ class BuildReport:
 
     @property
     def rows(self) -> int:
-        """Rows of all tables made."""
-        return sum(table.rows for table in self.record.tables.values())
+        """Rows of all tables and artifacts made."""
+        tables = sum(table.rows for table in self.record.tables.values())
+        return tables + sum(artifact.rows for artifact in self.record.artifacts.values())
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all parts made."""
-        return sum(p.size_bytes for t in self.record.tables.values() for p in t.parts)
+        """Bytes of all parts and files made."""
+        parts = [part.size_bytes for t in self.record.tables.values() for part in t.parts]
+        files = [file.size_bytes for a in self.record.artifacts.values() for file in a.files]
+        return sum(parts) + sum(files)

@@ -61,11 +61,57 @@ class TableParts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactFile:
+    """One immutable file of an artifact.
+
+    Attributes:
+        path: path relative to the workspace.
+        bytes_sha256: hash of the file.
+        size_bytes: size of the file.
+    """
+
+    path: str
+    bytes_sha256: str
+    size_bytes: int
+
+
+class ArtifactKind(StrEnum):
+    """What an artifact is stored as."""
+
+    KEYWORD_INDEX = "keyword_index"  # a folder of files
+    VECTORS = "vectors"  # a tagged version of a Lance table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    """Something a release holds that is not a table: an index, a set of vectors.
+
+    Attributes:
+        name: its name in the release, such as `books_vectors`.
+        kind: how it is stored.
+        path: folder relative to the workspace.
+        identity: hex identity of what it was made from; encoder-derived floats are not in it.
+        rows: items it holds.
+        files: its files, for a folder; empty for vectors, whose store checks its own.
+        facts: what is needed to open it (tag, version, dim, vector space) and to describe it.
+    """
+
+    name: str
+    kind: ArtifactKind
+    path: str
+    identity: str
+    rows: int
+    files: tuple[ArtifactFile, ...] = ()
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseContent:
     """Everything a release says, before it has a number.
 
     Attributes:
         tables: parts by table name.
+        artifacts: indexes and vectors, by name.
         files: line counts of the source files.
         table_counts: row counts of the loads, by table name.
         facts: further facts by name (JSON-ready values): popularity method, configuration hash,
@@ -73,14 +119,17 @@ class ReleaseContent:
     """
 
     tables: Mapping[str, TableParts]
+    artifacts: Mapping[str, Artifact] = field(default_factory=dict)
     files: tuple[FileCounts, ...] = ()
     table_counts: Mapping[str, TableCounts] = field(default_factory=dict)
     facts: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def identity(self) -> str:
-        """Identity of all tables together. Paths, times and versions are not in it."""
-        return combined_identity({name: t.identity for name, t in self.tables.items()})
+        """Identity of all tables and artifacts. Paths, times and versions are not in it."""
+        tables = {name: table.identity for name, table in self.tables.items()}
+        artifacts = {f"artifact:{name}": a.identity for name, a in self.artifacts.items()}
+        return combined_identity(tables | artifacts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

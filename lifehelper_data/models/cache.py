@@ -6,6 +6,7 @@ import shutil
 import socket
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from lifehelper_data.domain.errors import Unavailable
@@ -74,12 +75,12 @@ def write_json(target: Path, value: object) -> None:
         )
         temporary.replace(target)
     except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
         raise Unavailable(
             f"cannot write {str(target)!r}: {error}; free space, or set LIFEHELPER_CACHE to a "
             "folder that can be written"
         ) from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _temporary_name(name: str) -> str:

@@ -21,17 +21,19 @@ def compiled_charsmap(character_map: Mapping[str, str]) -> bytes:
     """Return the compiled map; keys are single characters other than NUL.
 
     Raises:
-        ValueError: the map needs a larger trie than the form allows (never below 100,000 keys).
+        ValueError: a key is not a single character, or the map needs a larger trie than the form
+            allows.
     """
     replacements = bytearray()
     tree: _Tree = {}
     for character in sorted(character_map):
+        if len(character) != 1 or character == "\0":
+            raise ValueError(f"{character!r} is not a single character other than NUL")
         node = tree
         for byte in character.encode():
             below = node.setdefault(byte, {})
-            if isinstance(below, int):
-                raise ValueError(f"{character!r} is not a single character")
-            node = below
+            if isinstance(below, dict):  # always: no character holds byte 0, where values are
+                node = below
         node[0] = len(replacements)
         replacements += character_map[character].encode() + b"\x00"
     units = _Units()

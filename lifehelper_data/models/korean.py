@@ -6,7 +6,8 @@ word is the table `CONTENT_TAGS`:
 - nouns (NNG, NNP), numerals (NR), adverbs (MAG), roots (XR), foreign words (SL), Hanja (SH) and
   numbers (SN, without thousands separators) as they stand;
 - verbs and adjectives (VV, VA) as stem + "다", so that "읽었다" and "읽는" meet and none meets a
-  noun spelled like its stem;
+  noun spelled like its stem; those in -하다 as their root, however Kiwi happens to take them apart
+  ("따뜻한" is 따뜻하/VA or 따뜻/XR + 하/XSA, "사랑하는" meets "사랑");
 - everything else is dropped: particles, endings, affixes, auxiliaries, pronouns, bound nouns
   ("것", "권"), determiners, symbols. Adverbs stay because many words are adverb and noun ("오늘")
   and a token must not come and go with its sentence.
@@ -32,6 +33,7 @@ WORKERS: Final = 2
 CONTENT_TAGS: Final = frozenset({"NNG", "NNP", "NR", "MAG", "XR", "SL", "SH", "SN", "VV", "VA"})
 STEM_TAGS: Final = frozenset({"VV", "VA"})
 _PARTICLE: Final = "J"
+_TO_DO: Final = "하"
 _NO_PATTERNS: Final = 0  # no special tokens for hashtags, addresses, serial numbers
 _LEXICON: Final = "lexicon_ko.tsv"
 
@@ -83,7 +85,8 @@ def _words(tokens: "Iterable[Token]") -> Iterator[str]:
         if not has_letter_or_digit(form):
             continue
         if tag in STEM_TAGS:
-            yield f"{form}다"
+            root = form.removesuffix(_TO_DO)
+            yield root if root != form and len(root) > 1 else f"{form}다"
         elif tag == "SN":
             yield form.replace(",", "")
         else:
@@ -109,7 +112,7 @@ def _kiwi() -> "Kiwi":
 
 @cache
 def _loaded_kiwi() -> "Kiwi":
-    from kiwipiepy import Kiwi  # noqa: PLC0415 - its model takes over a second and 500 MB
+    from kiwipiepy import Kiwi  # its model takes over a second and 500 MB
 
     kiwi = Kiwi(num_workers=WORKERS)
     for word, tag, score in _lexicon():

@@ -157,7 +157,7 @@ def _load_fp32(settings: EncoderSettings) -> "SentenceEncoder":
             "or a hub id such as 'intfloat/multilingual-e5-base'",
             field="encoder.model",
         )
-    from lifehelper_data.models.sentence_encoder import load_sentence_encoder  # noqa: PLC0415 - torch
+    from lifehelper_data.models.sentence_encoder import load_sentence_encoder
 
     return load_sentence_encoder(
         folder,
@@ -169,7 +169,7 @@ def _load_fp32(settings: EncoderSettings) -> "SentenceEncoder":
 
 
 def _may_use_bf16(settings: EncoderSettings) -> bool:
-    from lifehelper_data.models.sentence_encoder import has_native_bf16  # noqa: PLC0415 - torch
+    from lifehelper_data.models.sentence_encoder import has_native_bf16
 
     match settings.precision:
         case "fp32":

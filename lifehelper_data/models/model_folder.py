@@ -112,7 +112,7 @@ def hub_folder(model: str, cache: Path) -> Path:
     Raises:
         Unavailable: it is not in the cache and the hub cannot be reached or does not know it.
     """
-    from huggingface_hub import errors, snapshot_download  # noqa: PLC0415 - only for hub models
+    from huggingface_hub import errors, snapshot_download
 
     try:
         found = snapshot_download(

@@ -92,7 +92,7 @@ def default_model_folder(cache: Path) -> Path:
 
 def write_native_folder(model: PackedModel, folder: Path) -> None:
     """Write weights, tokenizer and module list into an empty folder."""
-    from safetensors.numpy import save_file  # noqa: PLC0415 - only on first use
+    from safetensors.numpy import save_file
 
     weights = folder / "model.safetensors"
     save_file(_named_tensors(model), weights, metadata={"format": "pt"})
@@ -169,7 +169,7 @@ def _named_tensors(model: PackedModel) -> dict[str, NDArray[np.float32]]:
 
 
 def _write_tokenizer(model: PackedModel, folder: Path) -> None:
-    from tokenizers import (  # noqa: PLC0415 - only on first use
+    from tokenizers import (
         AddedToken,
         Regex,
         Tokenizer,

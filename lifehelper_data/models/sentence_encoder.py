@@ -85,13 +85,15 @@ class SentenceEncoder:
         """Return positions by token count, longest first (memory peaks at once), then position."""
         if len(texts) == 1:
             return np.zeros(1, dtype=np.intp)
-        tokens = self._model.tokenizer(
-            [prompt + text for text in texts],
-            truncation=True,
-            max_length=self._model.max_seq_length,
-            return_attention_mask=False,
-        )["input_ids"]
-        lengths = np.fromiter((len(ids) for ids in tokens), dtype=np.int64, count=len(texts))
+        given = [prompt + text for text in texts]
+        tokenizer = self._model.tokenizer
+        counted: Sequence[Sequence[object]] = given  # characters, where there are only word vectors
+        if callable(tokenizer):
+            limit = self._model.max_seq_length
+            counted = tokenizer(
+                given, truncation=True, max_length=limit, return_attention_mask=False
+            )["input_ids"]
+        lengths = np.fromiter(map(len, counted), dtype=np.int64, count=len(texts))
         return np.argsort(-lengths, kind="stable")
 
     def _forward(self, texts: list[str], prompt: str) -> NDArray[np.float32]:
@@ -139,7 +141,9 @@ def load_sentence_encoder(
             "remove it and it is made again",
             field="encoder.model",
         ) from error
-    model.max_seq_length = min(model.max_seq_length or MAX_TOKENS, MAX_TOKENS)
+    longest = model.max_seq_length
+    if longest is not None and longest > MAX_TOKENS and callable(model.tokenizer):
+        model.max_seq_length = MAX_TOKENS
     model.eval()
     dim = model.get_embedding_dimension()
     if dim is None:
@@ -166,7 +170,9 @@ def has_native_bf16() -> bool:
 def _widen_token_vectors(
     _module: object, _inputs: object, features: dict[str, Any]
 ) -> dict[str, Any]:
-    features["token_embeddings"] = features["token_embeddings"].float()
+    for name in ("token_embeddings", "sentence_embedding"):
+        if name in features:
+            features[name] = features[name].float()
     return features
 
 

@@ -61,6 +61,7 @@ def compose_release(context: BuildContext, records: Iterable[BuildRecord]) -> Re
         facts |= record.facts
     return ReleaseContent(
         tables={name: parts for record in by_asset for name, parts in record.tables.items()},
+        artifacts={name: a for record in by_asset for name, a in record.artifacts.items()},
         files=tuple(file for record in by_asset for file in record.files),
         table_counts={
             name: counts for record in by_asset for name, counts in record.table_counts.items()

@@ -78,6 +78,8 @@ def cast_column(column: Column, rules: CastRules) -> ColumnCast:
         value = value.fill_null(column.default)
     if not column.nullable and column.default is None:
         absent = pl.col(f"clean:{column.name}").is_null()
+        if is_list(column):  # the text may be a JSON null
+            absent = cast.value.is_null() & cast.reason.is_null()
         return ColumnCast(value, _when(absent, "missing", cast.reason))
     return ColumnCast(value, cast.reason)
 

@@ -76,6 +76,8 @@ def parse_list(texts: pl.Series, column: Column, text_id_spaces: frozenset[str])
 def _parse(text: str, column: Column, as_item: Callable[[object], object]) -> list[object] | None:
     try:
         loaded = json.loads(text, parse_constant=_refuse)
+    except _Bad:
+        raise
     except (ValueError, RecursionError) as error:
         raise _Bad("not_a_list") from error
     if loaded is None:
@@ -91,7 +93,8 @@ def _parse(text: str, column: Column, as_item: Callable[[object], object]) -> li
 
 
 def _refuse(name: str) -> object:
-    raise _Bad("not_a_list" if not name else "not_a_number")
+    del name  # NaN or an infinity
+    raise _Bad("not_a_number")
 
 
 def _item_parser(

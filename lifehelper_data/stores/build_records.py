@@ -9,10 +9,16 @@ from lifehelper_data.domain.build import BuildRecord
 from lifehelper_data.domain.counts import FileCounts, TableCounts
 from lifehelper_data.domain.errors import NotFound
 from lifehelper_data.domain.identity import RowsHash
-from lifehelper_data.domain.release import Part, TableParts
+from lifehelper_data.domain.release import (
+    Artifact,
+    ArtifactFile,
+    ArtifactKind,
+    Part,
+    TableParts,
+)
 from lifehelper_data.stores.atomic import write_json
 from lifehelper_data.stores.layout import Layout
-from lifehelper_data.stores.parts import missing_parts
+from lifehelper_data.stores.part_check import size_problem
 
 
 def save_record(layout: Layout, record: BuildRecord) -> None:
@@ -41,7 +47,7 @@ def require_record(layout: Layout, asset: str) -> BuildRecord:
     record = load_record(layout, asset)
     if record is None:
         raise NotFound(f"asset {asset!r} has not been built here; run `lifehelper build`")
-    gone = missing_parts(layout, record.tables)
+    gone = missing_parts(layout, record)
     if gone:
         raise NotFound(f"part {gone[0]!r} of asset {asset!r} is gone; run `lifehelper build`")
     return record
@@ -52,7 +58,7 @@ def reusable_record(layout: Layout, asset: str, input_digest: str) -> BuildRecor
     record = load_record(layout, asset)
     if record is None or record.input_digest != input_digest:
         return None
-    return None if missing_parts(layout, record.tables) else record
+    return None if missing_parts(layout, record) else record
 
 
 def _record(value: dict[str, Any]) -> BuildRecord:
@@ -61,12 +67,23 @@ def _record(value: dict[str, Any]) -> BuildRecord:
         input_digest=value["input_digest"],
         built_at=datetime.fromisoformat(value["built_at"]),
         tables={name: _table(table) for name, table in value["tables"].items()},
+        artifacts={name: _artifact(a) for name, a in value["artifacts"].items()},
         files=tuple(FileCounts(**file) for file in value["files"]),
         table_counts={
             name: TableCounts(**{**counts, "ignored_columns": tuple(counts["ignored_columns"])})
             for name, counts in value["table_counts"].items()
         },
         facts=value["facts"],
+    )
+
+
+def _artifact(value: dict[str, Any]) -> Artifact:
+    return Artifact(
+        **{
+            **value,
+            "kind": ArtifactKind(value["kind"]),
+            "files": tuple(ArtifactFile(**file) for file in value["files"]),
+        }
     )
 
 
@@ -87,3 +104,11 @@ def _table(value: dict[str, Any]) -> TableParts:
             for part in value["parts"]
         ),
     )
+
+
+def missing_parts(layout: Layout, record: BuildRecord) -> list[str]:
+    """Return the paths of files of a record that are not on disk in their recorded size."""
+    parts = [part for table in record.tables.values() for part in table.parts]
+    files = [file for artifact in record.artifacts.values() for file in artifact.files]
+    stored: list[Part | ArtifactFile] = [*parts, *files]
+    return [file.path for file in stored if size_problem(layout.root, file) is not None]

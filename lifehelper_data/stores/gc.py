@@ -142,7 +142,7 @@ def _collect(
     }
     before = _deletable_before(layout, now, part_grace)
     part_bin, scratch_bin = _Bin(layout.root, dry_run), _Bin(layout.root, dry_run)
-    for path in _files(layout.parts):
+    for path in (*_files(layout.parts), *_files(layout.keyword)):
         if path.relative_to(layout.root).as_posix() not in named and _older(path, before):
             part_bin.drop(path)
     for path in _scratch(layout):

@@ -155,7 +155,7 @@ class KeywordIndex:
         Raises:
             InvalidRequest: k below 1, or a mask of another length.
         """
-        from lifehelper_data.domain.search.topk import top_k  # noqa: PLC0415 - numba, on need
+        from lifehelper_data.domain.search.topk import top_k  # numba, on need
 
         check_request(k, mask, len(self))
         postings = []
@@ -214,7 +214,7 @@ class KeywordIndex:
                     raise _damaged(path, "its bytes have changed")
 
     def _locate(self, of: Field, tokens: Sequence[str]) -> tuple[list[str], Ints, Ints]:
-        from lifehelper_data.domain.search.topk import find_terms  # noqa: PLC0415 - numba, on need
+        from lifehelper_data.domain.search.topk import find_terms  # numba, on need
 
         if not tokens:
             return [], np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -229,7 +229,7 @@ class KeywordIndex:
     def _field_postings(
         self, of: Field, starts: Ints, stops: Ints, weight: float
     ) -> "FieldPostings":
-        from lifehelper_data.domain.search.topk import FieldPostings  # noqa: PLC0415 - numba
+        from lifehelper_data.domain.search.topk import FieldPostings  # numba
 
         return FieldPostings(
             documents=self.array("posting_documents", of),

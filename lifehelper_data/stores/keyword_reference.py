@@ -9,7 +9,6 @@ from lifehelper_data.domain.search.bm25 import Floats, Ints
 from lifehelper_data.stores.keyword_index import Mask, check_request
 
 
-
 class RankBm25Engine:
     """One field, scored by rank_bm25.BM25Okapi over its Python lists.
 
@@ -34,13 +33,11 @@ class RankBm25Engine:
             b: as in `Bm25`.
             epsilon: as in `Bm25`.
         """
-        from rank_bm25 import BM25Okapi  # noqa: PLC0415 - only where this engine is configured
+        from rank_bm25 import BM25Okapi  # only where this engine is configured
 
         self._book_ids = book_ids
         # rank_bm25 divides by the size of the vocabulary: without a word there is nothing to find.
-        self._okapi = (
-            BM25Okapi(documents, k1=k1, b=b, epsilon=epsilon) if any(documents) else None
-        )
+        self._okapi = BM25Okapi(documents, k1=k1, b=b, epsilon=epsilon) if any(documents) else None
 
     def search(self, tokens: QueryTokens, k: int, mask: Mask | None = None) -> tuple[Ints, Floats]:
         """Return the k best books by the words of the query; bigrams are not looked at.

@@ -30,6 +30,11 @@ class Layout:
         return self.root / "parts"
 
     @property
+    def keyword(self) -> Path:
+        """Keyword indexes, `<name>/<identity>/`."""
+        return self.root / "keyword"
+
+    @property
     def builds(self) -> Path:
         """What builders last made (JSON), and the sessions of running builds."""
         return self.root / "builds"

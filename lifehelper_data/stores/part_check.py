@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from lifehelper_data.domain.release import Part, ReleaseContent
+from lifehelper_data.domain.release import ArtifactFile, Part, ReleaseContent
 
 CHUNK_BYTES: Final = 1 << 20
 
@@ -34,9 +34,12 @@ REBUILD: Final = (
 )
 
 
-def all_parts(content: ReleaseContent) -> list[Part]:
-    """Return every part of a release, by table and bucket."""
-    return [part for name in sorted(content.tables) for part in content.tables[name].parts]
+def all_parts(content: ReleaseContent) -> list[Part | ArtifactFile]:
+    """Return every file of a release: parts by table and bucket, then files of artifacts."""
+    return [
+        *(part for name in sorted(content.tables) for part in content.tables[name].parts),
+        *(file for name in sorted(content.artifacts) for file in content.artifacts[name].files),
+    ]
 
 
 def size_problems(root: Path, content: ReleaseContent) -> Iterator[Problem]:
@@ -47,7 +50,7 @@ def size_problems(root: Path, content: ReleaseContent) -> Iterator[Problem]:
             yield problem
 
 
-def size_problem(root: Path, part: Part) -> Problem | None:
+def size_problem(root: Path, part: Part | ArtifactFile) -> Problem | None:
     """Return what a look at the folder says is wrong with a part."""
     try:
         size = (root / part.path).stat().st_size

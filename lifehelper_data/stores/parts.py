@@ -22,7 +22,7 @@ from lifehelper_data.stores.duck import connect_writer, parquet_scan
 from lifehelper_data.stores.duck import quote_identifier as quote
 from lifehelper_data.stores.duck import quote_text as literal
 from lifehelper_data.stores.layout import Layout
-from lifehelper_data.stores.part_check import file_sha256, size_problem
+from lifehelper_data.stores.part_check import file_sha256
 from lifehelper_data.stores.settling import ORDINAL, Settled, collecting_definition, settle_table
 
 ROW_GROUP_ROWS: Final = 122_880
@@ -224,13 +224,3 @@ def table_parts(table: Table, parts: list[Part]) -> TableParts:
         identity=total.identity(schema_text(table)),
         rows=total.rows,
     )
-
-
-def missing_parts(layout: Layout, tables: Mapping[str, TableParts]) -> list[str]:
-    """Return the paths of parts that are not on disk in their recorded size."""
-    return [
-        part.path
-        for table in tables.values()
-        for part in table.parts
-        if size_problem(layout.root, part) is not None
-    ]

@@ -56,6 +56,7 @@ def write_release_file(target: Path, release: Release, root: Path) -> None:
             _insert(connection, "release_parts", _part_rows(release.content))
             _insert(connection, "release_tables", _table_rows(release.content))
             _insert(connection, "release_files", _file_rows(release.content))
+            _insert(connection, "release_artifacts", _artifact_rows(release.content))
             _insert(connection, "data_dictionary", _dictionary_rows(release.content))
             _create_views(connection, release.content, root)
             connection.execute("COMMIT")
@@ -232,6 +233,21 @@ def _file_rows(content: ReleaseContent) -> list[tuple[object, ...]]:
     return [
         (i, f.source_file, f.path, f.lines, f.rows, f.rejected, _json(dict(f.reasons)))
         for i, f in enumerate(content.files, start=1)
+    ]
+
+
+def _artifact_rows(content: ReleaseContent) -> list[tuple[object, ...]]:
+    return [
+        (
+            name,
+            artifact.kind.value,
+            artifact.path,
+            artifact.identity,
+            artifact.rows,
+            _json([[f.path, f.bytes_sha256, f.size_bytes] for f in artifact.files]),
+            _json(dict(artifact.facts)),
+        )
+        for name, artifact in sorted(content.artifacts.items())
     ]
 
 

@@ -14,6 +14,9 @@ from lifehelper_data.domain.errors import FormatVersionError, Unavailable
 from lifehelper_data.domain.identity import RowsHash
 from lifehelper_data.domain.release import (
     FORMAT_VERSION,
+    Artifact,
+    ArtifactFile,
+    ArtifactKind,
     Part,
     Release,
     ReleaseContent,
@@ -45,6 +48,7 @@ def read_release_and_root(path: Path) -> tuple[Release, Path]:
         tables, table_counts = _tables(connection)
         content = ReleaseContent(
             tables=tables,
+            artifacts=_artifacts(connection),
             files=_files(connection),
             table_counts=table_counts,
             facts={key: value for key, value in facts.items() if key not in RESERVED_FACTS},
@@ -137,6 +141,27 @@ def _counts(name: str, row: tuple[Any, ...]) -> TableCounts:
         orphans=orphans,
         ignored_columns=tuple(json.loads(ignored)),
     )
+
+
+def _artifacts(connection: duckdb.DuckDBPyConnection) -> dict[str, Artifact]:
+    rows = connection.execute(
+        "SELECT name, kind, path, identity, rows, files, facts FROM release_artifacts ORDER BY name"
+    ).fetchall()
+    return {
+        name: Artifact(
+            name=name,
+            kind=ArtifactKind(kind),
+            path=path,
+            identity=identity,
+            rows=count,
+            files=tuple(
+                ArtifactFile(path=file, bytes_sha256=sha256, size_bytes=size)
+                for file, sha256, size in json.loads(files)
+            ),
+            facts=json.loads(facts),
+        )
+        for name, kind, path, identity, count, files, facts in rows
+    }
 
 
 def _files(connection: duckdb.DuckDBPyConnection) -> tuple[FileCounts, ...]:

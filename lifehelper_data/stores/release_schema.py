@@ -54,6 +54,15 @@ SELF_TABLES: Final[dict[str, tuple[tuple[str, str, bool, str], ...]]] = {
         ("rejected", "BIGINT", False, "lines put in the reject table"),
         ("reasons", "VARCHAR", False, "rejected lines by reason, as JSON"),
     ),
+    "release_artifacts": (
+        ("name", "VARCHAR", False, "name of the artifact"),
+        ("kind", "VARCHAR", False, "keyword_index (a folder) or vectors (a Lance version)"),
+        ("path", "VARCHAR", False, "its folder, relative to the workspace"),
+        ("identity", "VARCHAR", False, "identity of what it was made from"),
+        ("rows", "BIGINT", False, "items it holds"),
+        ("files", "VARCHAR", False, "its files with size and SHA-256, as JSON"),
+        ("facts", "VARCHAR", False, "what opens and describes it, as JSON"),
+    ),
     "data_dictionary": (
         ("table_name", "VARCHAR", False, "the table or view"),
         ("position", "INTEGER", False, "order of the columns, from 1"),

@@ -127,7 +127,9 @@ def test_dirty_shop_is_counted_as_its_generator_injected(tmp_path: Path) -> None
         assert counts.balanced
     with store(tmp_path / "w").open() as reader:
         quarantined = reader.table("quarantine")
-        prices = dict(reader.rows("SELECT book_id, price FROM books"))
+        prices: dict[object, object] = dict(
+            reader.frame("SELECT book_id, price FROM books").iter_rows()
+        )
     assert quarantined.height == sum(
         t["duplicates"] + t["quarantined"] for t in expected["tables"].values()
     )

@@ -183,7 +183,7 @@ def test_sql_refuses_what_is_not_one_read(
         (("build", "--source", "nowhere.toml"), 2, "NotFound", "'nowhere.toml'"),
         (("build", "--config", "nowhere.toml"), 2, "NotFound", "'nowhere.toml'"),
         (("schema", "nothing"), 2, "NotFound", "'nothing'"),
-        (("build", "--threads", "x"), 2, "InvalidUsage", "'x' is not a valid int"),
+        (("build", "--threads", "x"), 2, "InvalidUsage", "Invalid value for '--threads'"),
         (("nonsense",), 2, "InvalidUsage", "nonsense"),
     ],
 )
