@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -48,6 +48,50 @@ class PopularityTunables(_Section):
     )
 
 
+class EncoderTunables(_Section):
+    """Which model turns text into vectors."""
+
+    model: str = Field(
+        "multilingual-e5-small",
+        min_length=1,
+        description="the default (comes with a package), a model folder, or a hub id",
+    )
+    precision: Literal["auto", "fp32", "bf16"] = Field(
+        "auto", description="auto: bf16 where the processor has it and it is proven"
+    )
+    query_runtime: Literal["auto", "torch", "quantised"] = Field(
+        "auto", description="auto: the light runtime for queries where it is proven"
+    )
+
+
+class SearchTunables(_Section):
+    """How search ranks."""
+
+    keyword_pool: int = Field(200, ge=1, le=10_000, description="books the keyword leg delivers")
+    vector_pool: int = Field(50, ge=1, le=10_000, description="books the vector leg delivers")
+    rrf_k: float = Field(60, gt=0, description="k of reciprocal rank fusion")
+    keyword_weight: float = Field(1, ge=0, description="weight of the keyword leg")
+    vector_weight: float = Field(1, ge=0, description="weight of the vector leg")
+    title_weight: float = Field(3, ge=0, description="BM25 weight of the title")
+    author_weight: float = Field(2, ge=0, description="BM25 weight of the author")
+    description_weight: float = Field(0.5, ge=0, description="BM25 weight of the description")
+    bigram_weight: float = Field(0.5, ge=0, description="factor of bigram against morpheme matches")
+    bm25_formula: Literal["okapi", "lucene"] = Field("lucene", description="formula of BM25")
+
+
+class VectorTunables(_Section):
+    """How vectors are kept and found."""
+
+    index_from_rows: int = Field(
+        100_000, ge=0, description="an approximate index is built from so many vectors on"
+    )
+    calibration_pairs: int = Field(10_000, ge=100, description="random pairs behind the floor")
+    calibration_neighbours: int = Field(
+        1_000, ge=100, description="books whose nearest neighbour is behind the ceiling"
+    )
+    seed: int = Field(7, description="seed of the samples")
+
+
 class RunSettings(_Section):
     """How the work is done; never what comes out."""
 
@@ -57,6 +101,10 @@ class RunSettings(_Section):
     )
     history_buckets: int = Field(
         16, ge=1, le=4096, description="parts a history table is spread over, by user"
+    )
+    encoder_batch: int = Field(32, ge=1, le=4096, description="texts the encoder takes at a time")
+    search_assets: bool = Field(
+        True, description="false: tables only, for a workspace that is never searched"
     )
     lock_wait_s: float | None = Field(
         None, ge=0, description="seconds to wait for another writer; unset waits for ever"
@@ -87,6 +135,9 @@ class Settings(_Section):
     )
     load: LoadTunables = LoadTunables()
     popularity: PopularityTunables = PopularityTunables()
+    encoder: EncoderTunables = EncoderTunables()
+    search: SearchTunables = SearchTunables()
+    vectors: VectorTunables = VectorTunables()
     run: RunSettings = RunSettings()
     retention: RetentionSettings = RetentionSettings()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from lifehelper_data.cli import build, doctor, release, schema, sql
+from lifehelper_data.cli import build, doctor, release, schema, search, sql
 from lifehelper_data.cli.output import print_error
 from lifehelper_data.domain.errors import EXIT_BAD_INPUT, LifehelperError, Unavailable
 
@@ -21,6 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 build.register(app)
+search.register(app)
 sql.register(app)
 schema.register(app)
 doctor.register(app)

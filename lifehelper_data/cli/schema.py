@@ -62,8 +62,15 @@ def _config_schema() -> dict[str, Any]:
     return Settings.model_json_schema()
 
 
+def _search_schema() -> dict[str, Any]:
+    from lifehelper_data.runtime.requests import SearchRequest
+
+    return SearchRequest.model_json_schema()
+
+
 DOCUMENTS: Final[dict[str, Callable[[], dict[str, Any]]]] = {
     "source": _source_schema,
     "config": _config_schema,
+    "search": _search_schema,
 }
 """Documents people write, by name. Requests join here as they come."""

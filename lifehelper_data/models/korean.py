@@ -8,6 +8,7 @@ word is the table `CONTENT_TAGS`:
 - verbs and adjectives (VV, VA) as stem + "다", so that "읽었다" and "읽는" meet and none meets a
   noun spelled like its stem; those in -하다 as their root, however Kiwi happens to take them apart
   ("따뜻한" is 따뜻하/VA or 따뜻/XR + 하/XSA, "사랑하는" meets "사랑");
+- a name that Kiwi knows with a space ("데일 카네기") as its parts;
 - everything else is dropped: particles, endings, affixes, auxiliaries, pronouns, bound nouns
   ("것", "권"), determiners, symbols. Adverbs stay because many words are adverb and noun ("오늘")
   and a token must not come and go with its sentence.
@@ -81,16 +82,16 @@ def _words(tokens: "Iterable[Token]") -> Iterator[str]:
         tag = token.tag.partition("-")[0]  # "VA-I": how it is inflected does not matter
         if tag not in CONTENT_TAGS:
             continue
-        form = normalize(token.form)
-        if not has_letter_or_digit(form):
-            continue
-        if tag in STEM_TAGS:
-            root = form.removesuffix(_TO_DO)
-            yield root if root != form and len(root) > 1 else f"{form}다"
-        elif tag == "SN":
-            yield form.replace(",", "")
-        else:
-            yield form
+        for form in normalize(token.form).split():  # some names hold spaces: "데일 카네기"
+            if has_letter_or_digit(form):
+                yield _word(form, tag)
+
+
+def _word(form: str, tag: str) -> str:
+    if tag in STEM_TAGS:
+        root = form.removesuffix(_TO_DO)
+        return root if root != form and len(root) > 1 else f"{form}다"
+    return form.replace(",", "") if tag == "SN" else form
 
 
 def _without_particles(text: str, tokens: "Iterable[Token]") -> str:

@@ -1,9 +1,11 @@
 """The whole build: every asset in order, then the release."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from lifehelper_data.domain.build import BuildReport
+from lifehelper_data.domain.release import TableParts
 from lifehelper_data.pipelines.build_popularity import build_popularity
 from lifehelper_data.pipelines.build_release import (
     OnWait,
@@ -15,6 +17,25 @@ from lifehelper_data.pipelines.build_tables import build_tables
 from lifehelper_data.pipelines.context import BuildContext
 from lifehelper_data.stores.releases import ReleaseStore
 from lifehelper_data.stores.sessions import build_session
+
+
+def build_search_assets(
+    context: BuildContext, tables: Mapping[str, TableParts]
+) -> list[BuildReport]:
+    """Build everything that search needs: keyword index, vectors, prepared vectors, scale."""
+    from lifehelper_data.pipelines.build_calibration import build_calibration
+    from lifehelper_data.pipelines.build_embeddings import BOOKS, build_embeddings
+    from lifehelper_data.pipelines.build_keyword import build_keyword
+    from lifehelper_data.pipelines.build_presets import build_presets
+
+    keyword = build_keyword(context, tables)
+    embeddings = build_embeddings(context, tables)
+    return [
+        keyword,
+        embeddings,
+        build_presets(context, tables),
+        build_calibration(context, embeddings.record.artifacts[BOOKS]),
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +70,10 @@ def build_all(
     context.layout.create()
     with build_session(context.layout, context.clock):
         tables = build_tables(context, source)
-        popularity = build_popularity(context, tables.record.tables)
-        content = compose_release(context, (tables.record, popularity.record))
+        clean = tables.record.tables
+        assets = [tables, build_popularity(context, clean)]
+        if context.settings.run.search_assets:
+            assets += build_search_assets(context, clean)
+        content = compose_release(context, [asset.record for asset in assets])
         release = publish_release(context, store, content, stage_only=stage_only, on_wait=on_wait)
-    return WholeBuild(
-        assets=(tables, popularity), release=release, seconds=context.seconds() - started
-    )
+    return WholeBuild(assets=tuple(assets), release=release, seconds=context.seconds() - started)

@@ -18,9 +18,14 @@ from lifehelper_data.domain.contract import (
     Table,
 )
 from lifehelper_data.domain.counts import FileCounts, TableCounts
-from lifehelper_data.domain.errors import ContractViolation, LoadRefused, MappingError
+from lifehelper_data.domain.errors import LoadRefused, MappingError
 from lifehelper_data.domain.release import TableParts
 from lifehelper_data.pipelines.context import BuildContext
+from lifehelper_data.pipelines.source_changes import (
+    as_contract_violation,
+    refuse_vanished_columns,
+    source_shape,
+)
 from lifehelper_data.sources.casting import CastRules
 from lifehelper_data.sources.load import BoundSelect, SourceReader, source_digest
 from lifehelper_data.stores.build_records import load_record, reusable_record, save_record
@@ -77,7 +82,7 @@ def build_tables(context: BuildContext, source: Path) -> BuildReport:
             facts={
                 "future_rows": loaded.future_rows,
                 "source_watermarks": loaded.watermarks,
-                "source_columns": {name: list(c) for name, c in reader.file_columns.items()},
+                **source_shape(reader),
                 "naive_timezone": reader.mapping.naive_timezone,
                 "text": reader.mapping.text,
                 "text_ids": sorted(reader.mapping.text_ids),
@@ -115,34 +120,14 @@ def _opened(context: BuildContext, source: Path, scratch: Path) -> SourceReader:
     )
     try:
         reader.open()
+        refuse_vanished_columns(last, reader)
     except MappingError as error:
         reader.close()
-        known = last.facts.get("source_columns") if last else None
-        gone = _vanished(known, reader.file_columns) if isinstance(known, dict) else []
-        if gone:
-            raise ContractViolation(
-                f"columns have gone since the last load: {'; '.join(gone)}; {error}; restore them "
-                "or change the mapping",
-                field=error.field,
-            ) from error
-        raise
+        raise as_contract_violation(last, reader, error) from error
     except BaseException:
         reader.close()
         raise
     return reader
-
-
-def _vanished(known: Mapping[str, list[str]], now: Mapping[str, tuple[str, ...]]) -> list[str]:
-    found: list[str] = []
-    for name in sorted(known):
-        if name not in now:
-            continue
-        gone = [column for column in known[name] if column not in now[name]]
-        new = [column for column in now[name] if column not in known[name]]
-        if gone:
-            hint = f" (new: {', '.join(new)})" if new else ""
-            found.append(f"{name} lost {', '.join(gone)}{hint}")
-    return found
 
 
 def _load(context: BuildContext, reader: SourceReader, writer: PartWriter) -> _Loaded:

@@ -5,16 +5,22 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import polars as pl
 
 from lifehelper_data.domain.errors import NotFound
 from lifehelper_data.domain.ports import Clock
 from lifehelper_data.domain.release import Release
+from lifehelper_data.settings import Settings
 from lifehelper_data.stores.layout import Layout
 from lifehelper_data.stores.query import QueryResult, run_query
 from lifehelper_data.stores.releases import ReleaseReader, ReleaseRef, ReleaseStore
+
+if TYPE_CHECKING:
+    from lifehelper_data.runtime.requests import SearchRequest
+    from lifehelper_data.runtime.search import SearchEngine
+    from lifehelper_data.runtime.search_results import SearchResponse
 
 
 def utc_now() -> datetime:
@@ -29,19 +35,29 @@ class Workspace:
     what it shows changes while it is open, whatever is built or promoted meanwhile.
     """
 
-    def __init__(self, layout: Layout, reader: ReleaseReader) -> None:
+    def __init__(
+        self, layout: Layout, reader: ReleaseReader, settings: Settings | None = None
+    ) -> None:
         self._layout = layout
         self._reader = reader
+        self._settings = settings or release_settings(reader.release)
+        self._engine: SearchEngine | None = None
 
     @classmethod
     def open(
-        cls, path: str | Path, release: ReleaseRef = "current", *, clock: Clock = utc_now
+        cls,
+        path: str | Path,
+        release: ReleaseRef = "current",
+        *,
+        settings: Settings | None = None,
+        clock: Clock = utc_now,
     ) -> "Workspace":
         """Open a workspace on a release.
 
         Args:
             path: the workspace folder.
             release: "current", a number, or a tag.
+            settings: weights and pools to try; None takes those the release was built with.
             clock: the current time, UTC.
 
         Raises:
@@ -50,7 +66,7 @@ class Workspace:
             Unavailable: the release cannot be read.
         """
         store = open_store(path, clock=clock)
-        return cls(store.layout, store.open(release))
+        return cls(store.layout, store.open(release), settings)
 
     @property
     def release(self) -> Release:
@@ -92,6 +108,31 @@ class Workspace:
         """
         return run_query(self._reader, query)
 
+    def search(
+        self, request: "SearchRequest | Mapping[str, object]", *, explain: bool = False
+    ) -> "SearchResponse":
+        """Search the pinned release.
+
+        Args:
+            request: `{query, filters?, sort?, size?}`; see `lifehelper schema search`.
+            explain: add to each result the rank and score per leg and the matched tokens.
+
+        Raises:
+            InvalidRequest: names the field.
+            Unavailable: the release has no keyword index, or it cannot be read.
+        """
+        from lifehelper_data.runtime.requests import parse_search_request
+
+        return self.search_engine().search(parse_search_request(request), explain=explain)
+
+    def search_engine(self) -> "SearchEngine":
+        """Return the engine behind `search`, opened once."""
+        from lifehelper_data.runtime.open_search import open_search
+
+        if self._engine is None:
+            self._engine = open_search(self._layout, self._reader, self._settings)
+        return self._engine
+
     def close(self) -> None:
         """Unpin the release. Closing twice is harmless."""
         self._reader.close()
@@ -121,6 +162,12 @@ class Workspace:
             f"{release.created_at:%Y-%m-%d %H:%M} UTC) of {html.escape(str(self.path))}"
             f"<table><tr><th>table</th><th>rows</th></tr>{rows}</table>"
         )
+
+
+def release_settings(release: Release) -> Settings:
+    """Return the settings whose tunables a release was built with."""
+    tunables = release.content.facts.get("tunables")
+    return Settings.model_validate(tunables if isinstance(tunables, dict) else {})
 
 
 def open_store(path: str | Path, *, clock: Clock = utc_now) -> ReleaseStore:

@@ -32,11 +32,13 @@ class BoundSelect:
     Attributes:
         table: the contract table.
         sql: SELECT that returns contract columns as text.
+        columns: the contract columns it delivers, sorted.
         ignored_columns: columns the mapping's SELECT returns that the contract does not know.
     """
 
     table: Table
     sql: str
+    columns: tuple[str, ...]
     ignored_columns: tuple[str, ...]
 
 
@@ -201,6 +203,7 @@ class SourceReader:
         return BoundSelect(
             table=table,
             sql=f"SELECT {selected} FROM (\n{sql}\n)",
+            columns=tuple(sorted(set(lower) & wanted)),
             ignored_columns=tuple(sorted(set(lower) - wanted)),
         )
 

@@ -8,8 +8,15 @@ from lifehelper_data.domain.contract import SQL_TYPES, Kind, Table
 from lifehelper_data.domain.identity import LANES, RowsHash
 from lifehelper_data.stores.duck import quote_identifier as quote
 
-_NOT_IDENTITY: Final = {("rejects", "path"), ("rejects", "line")}
-"""Columns that say where a row came from, not what it is."""
+_NOT_IDENTITY: Final = {
+    ("rejects", "path"),
+    ("rejects", "line"),
+    ("preset_vectors", "vector"),
+    ("similarity_calibration", "floor"),
+    ("similarity_calibration", "ceiling"),
+}
+"""Columns that say where a row came from, or that an encoder computed; a digest of what the
+encoder was given stands beside the latter."""
 
 
 def column_list(table: Table) -> str:

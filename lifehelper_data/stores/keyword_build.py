@@ -1,13 +1,9 @@
 """Building a keyword index: only texts that changed are analysed, the rest comes from before."""
 
 import hashlib
-import json
-import os
-import shutil
 import time
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from lifehelper_data.domain.errors import InvalidRequest, Unavailable
+from lifehelper_data.domain.errors import InvalidRequest
 from lifehelper_data.domain.ports import NoProgress, Progress
 from lifehelper_data.domain.search import Field, TextAnalyser
 from lifehelper_data.domain.search.bm25 import Bm25, DocumentTerms, Ints, build_postings
@@ -27,17 +23,15 @@ from lifehelper_data.domain.search.vocabulary import (
     ranges,
 )
 from lifehelper_data.domain.text.bigrams import bigrams
-from lifehelper_data.stores.atomic import sync_folder, write_json
 from lifehelper_data.stores.keyword_index import (
     BOOK_IDS,
     DIGESTS,
     FIELD_ARRAYS,
-    FORMAT_VERSION,
-    META_FILE,
     Array,
     KeywordIndex,
     file_name,
 )
+from lifehelper_data.stores.keyword_write import write_index
 
 SOURCES: Final = ("title", "author", "description")
 BATCH_ROWS: Final = 4096
@@ -118,7 +112,7 @@ def build_keyword_index(
     for batch in _batches(documents):
         reading.read(batch)
         (progress or NoProgress()).step("keyword index", reading.rows, total)
-    folder, identity, size = _write(parent, _arrays(reading, bm25), version, bm25)
+    folder, identity, size = write_index(parent, _arrays(reading, bm25), version, bm25)
     return IndexBuildReport(
         folder=folder,
         identity=identity,
@@ -270,65 +264,3 @@ def _arrays(reading: _Reading, bm25: Bm25) -> Iterator[tuple[str, Array]]:
         )
         for name, values in zip(FIELD_ARRAYS, arrays, strict=True):
             yield file_name(name, of), values
-
-
-def _write(
-    parent: Path, arrays: Iterable[tuple[str, Array]], version: str, bm25: Bm25
-) -> tuple[Path, str, int]:
-    parent.mkdir(parents=True, exist_ok=True)
-    temporary = parent / f".{uuid.uuid4().hex}.tmp"
-    temporary.mkdir()
-    try:
-        files: dict[str, dict[str, object]] = {}
-        size = 0
-        for name, values in arrays:
-            size += _save(temporary / name, values)
-            files[name] = _entry(temporary / name)
-        described = {
-            "format_version": FORMAT_VERSION,
-            "analysis_version": version,
-            "bm25": asdict(bm25),
-        }
-        identity = _identity(described, files)
-        write_json(temporary / META_FILE, {**described, "identity": identity, "files": files})
-        return _publish(temporary, parent / identity), identity, size
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _save(path: Path, values: Array) -> int:
-    with path.open("wb") as handle:
-        np.save(handle, np.ascontiguousarray(values), allow_pickle=False)
-        handle.flush()
-        os.fsync(handle.fileno())
-        return handle.tell()
-
-
-def _entry(path: Path) -> dict[str, object]:
-    with path.open("rb") as handle:
-        digest = hashlib.file_digest(handle, "sha256").hexdigest()
-    return {"bytes": path.stat().st_size, "sha256": digest}
-
-
-def _identity(described: Mapping[str, object], files: Mapping[str, Mapping[str, object]]) -> str:
-    # Impacts follow from the rest and are floats: the identity is made of what they follow from.
-    logical = {n: e["sha256"] for n, e in files.items() if ".posting_" not in n}
-    text = json.dumps({**described, "files": logical}, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _publish(temporary: Path, target: Path) -> Path:
-    sync_folder(temporary)
-    if target.exists():
-        try:
-            KeywordIndex.open(target)
-        except Unavailable:  # left over or damaged: what was just built takes its place
-            aside = temporary.with_name(f".{uuid.uuid4().hex}.tmp")
-            target.rename(aside)
-            shutil.rmtree(aside)
-        else:
-            os.utime(target)  # it is in use again
-            return target
-    temporary.rename(target)
-    sync_folder(target.parent)
-    return target

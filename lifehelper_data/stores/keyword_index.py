@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from lifehelper_data.domain.errors import InvalidRequest, Unavailable
 from lifehelper_data.domain.search import Field, KeywordWeights, QueryTokens
-from lifehelper_data.domain.search.bm25 import Bm25, DocumentTerms, Floats, Ints
+from lifehelper_data.domain.search.bm25 import Bm25, DocumentTerms, Floats, Formula, Ints
 
 if TYPE_CHECKING:
     from lifehelper_data.domain.search.topk import FieldPostings
@@ -99,13 +99,13 @@ class KeywordIndex:
                 folder=folder,
                 identity=str(meta["identity"]),
                 analysis_version=str(meta["analysis_version"]),
-                bm25=Bm25(**meta["bm25"]),
+                bm25=_bm25(meta["bm25"]),
                 book_ids=map_array(folder / file_name(BOOK_IDS)),
             )
             for name, entry in sorted(meta["files"].items()):
                 _check_size(folder / name, int(entry["bytes"]))
         except (KeyError, TypeError, ValueError) as error:
-            raise _damaged(folder / META_FILE, f"it lacks {error}") from error
+            raise _damaged(folder / META_FILE, f"bad or missing entry: {error}") from error
         for of in Field:
             for array in ("vocabulary", "vocabulary_offsets", *FIELD_ARRAYS[5:]):
                 index.array(array, of)
@@ -278,6 +278,10 @@ def map_array(path: Path) -> Array:
     except (OSError, ValueError, EOFError) as error:
         raise _damaged(path, str(error)) from error
     return np.asarray(mapped)  # a plain view: compiled code does not know np.memmap
+
+
+def _bm25(meta: dict[str, Any]) -> Bm25:
+    return Bm25(**{**meta, "formula": Formula(meta["formula"])})
 
 
 def _check_size(path: Path, expected: int) -> None:

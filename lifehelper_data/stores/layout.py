@@ -35,6 +35,11 @@ class Layout:
         return self.root / "keyword"
 
     @property
+    def vectors(self) -> Path:
+        """Vector tables, `<name>-<vector_space_id>.lance`, and what lies beside them."""
+        return self.root / "vectors"
+
+    @property
     def builds(self) -> Path:
         """What builders last made (JSON), and the sessions of running builds."""
         return self.root / "builds"

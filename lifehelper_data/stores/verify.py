@@ -88,6 +88,7 @@ def verify(store: ReleaseStore, number: int, progress: Progress | None = None) -
                 )
             )
         checked_bytes = size_bytes + _check_parts(store, release, problems, shown)
+        problems += _vector_problems(store, release)
         return VerifyReport(
             number=number,
             checked_parts=len(all_parts(release.content)),
@@ -138,6 +139,18 @@ def _check_parts(
             problems.append(problem)
         progress.step(label, done, total)
     return done
+
+
+def _vector_problems(store: ReleaseStore, release: Release) -> Iterator[Problem]:
+    """Yield what is wrong with the vectors of a release; every row is read."""
+    from lifehelper_data.stores.vector_artifact import vectors_of, vectors_tag
+    from lifehelper_data.stores.vector_verify import verify_version
+
+    for artifact in vectors_of(dict(release.content.artifacts)):
+        name, space, tag = vectors_tag(artifact)
+        yield from verify_version(
+            store.layout, name, space, tag, rows=artifact.rows, digest=artifact.identity
+        )
 
 
 def _relative(store: ReleaseStore, number: int) -> str:

@@ -19,6 +19,7 @@ from lifehelper_data.stores.releases import ReleaseStore
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "fixtures" / "sources"
 REAL_DATA = ROOT.parent / "shared" / "data"
+TABLES_ONLY = {"LIFEHELPER__RUN__SEARCH_ASSETS": "false"}
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
 MAPPING = """
@@ -89,10 +90,14 @@ class TinyShop:
 
 
 def context(workspace: Path, **flags: object) -> BuildContext:
-    """Return a build context with a fixed clock; flags are dotted settings with `__` for dots."""
+    """Return a build context with a fixed clock, tables only unless the flags say otherwise.
+
+    Flags are dotted settings with `__` for dots.
+    """
     layout = Layout(workspace.resolve())
     layout.create()
-    dotted = {name.replace("__", "."): value for name, value in flags.items()}
+    dotted: dict[str, object] = {"run.search_assets": False}
+    dotted |= {name.replace("__", "."): value for name, value in flags.items()}
     return BuildContext(layout=layout, settings=load_settings(None, {}, dotted), clock=lambda: NOW)
 
 
@@ -132,7 +137,7 @@ def run(*arguments: object, expect: int = 0, **environment: str) -> Any:
         capture_output=True,
         text=True,
         check=False,
-        env=os.environ | environment,
+        env=os.environ | TABLES_ONLY | environment,
     )
     assert done.returncode == expect, (done.returncode, done.stdout, done.stderr)
     return json.loads(done.stdout)

@@ -7,6 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from lifehelper_data.domain.errors import CheckFailed, ContractViolation
+from lifehelper_data.pipelines import build_popularity
 from lifehelper_data.stores.part_check import file_sha256
 from lifehelper_data.stores.promotion import promote
 from lifehelper_data.stores.verify import verify
@@ -205,9 +207,6 @@ def test_an_unchanged_build_does_not_undo_a_rollback(tmp_path: Path) -> None:
 def test_a_failed_blocking_check_leaves_the_release_staged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lifehelper_data.domain.errors import CheckFailed
-    from lifehelper_data.pipelines import build_popularity
-
     shop = TinyShop.create(tmp_path / "shop")
     build(tmp_path / "w", shop.mapping)
     honest = build_popularity.popularity_rows
@@ -222,3 +221,21 @@ def test_a_failed_blocking_check_leaves_the_release_staged(
     releases = store(tmp_path / "w")
     assert releases.numbers() == [1, 2]
     assert releases.current_number() == 1
+
+
+def test_a_column_that_select_star_would_lose_silently_is_named(tmp_path: Path) -> None:
+    shop = TinyShop.create(tmp_path / "shop")
+    build(tmp_path / "w", shop.mapping)
+    text = (shop.folder / "books.csv").read_text(encoding="utf-8")
+    (shop.folder / "books.csv").write_text(
+        text.replace("price,category", "sale_price,category", 1), encoding="utf-8"
+    )
+    with pytest.raises(ContractViolation, match="books lost price"):
+        build(tmp_path / "w", shop.mapping)
+    assert store(tmp_path / "w").numbers() == [1]
+    mapping = shop.mapping.read_text(encoding="utf-8")
+    shop.mapping.write_text(
+        mapping.replace("select * from raw_books", "select * exclude (sale_price) from raw_books"),
+        encoding="utf-8",
+    )
+    assert build(tmp_path / "w", shop.mapping).release.release.number == 2  # the owner's word

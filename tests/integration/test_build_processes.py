@@ -13,7 +13,7 @@ from lifehelper_data.runtime.workspace import utc_now
 from lifehelper_data.stores.layout import Layout
 from lifehelper_data.stores.releases import ReleaseStore
 from lifehelper_data.stores.verify import verify
-from tests.integration.build_kit import TinyShop, build, command, run, store
+from tests.integration.build_kit import TABLES_ONLY, TinyShop, build, command, run, store
 
 FULL = os.environ.get("LIFEHELPER_TEST_TIER") == "full"
 
@@ -97,7 +97,7 @@ def test_kill_at_any_moment_leaves_a_release_that_verifies_and_a_rerun_repairs(
         )
         process = subprocess.Popen(
             command("build", "-w", tmp_path / "w", "-s", shop.mapping),
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ | TABLES_ONLY,
         )  # fmt: skip
         time.sleep(moments.uniform(start_up * 0.6, start_up + 2.5))
         process.send_signal(signal.SIGKILL)
@@ -132,6 +132,7 @@ def test_of_two_builders_one_waits_or_gives_up_as_asked(tmp_path: Path) -> None:
         waiting = subprocess.Popen(
             command("build", "-w", tmp_path / "w", "-s", shop.mapping),
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            env=os.environ | TABLES_ONLY,
         )  # fmt: skip
         assert waiting.stderr is not None
         said = ""
@@ -158,6 +159,7 @@ def test_two_builders_at_once_lose_nothing(tmp_path: Path) -> None:
             subprocess.Popen(
                 command("build", "-w", tmp_path / "w", "-s", shop.mapping, "--json"),
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                env=os.environ | TABLES_ONLY,
             )
             for shop in shops
         ]  # fmt: skip
@@ -200,7 +202,7 @@ def test_a_large_history_is_built_in_bounded_memory_and_shows_progress(tmp_path:
     run("init", tmp_path / "w", "--source", shop.mapping)
     done = subprocess.run(
         [sys.executable, "-c", MEASURED, "build", "-w", str(tmp_path / "w")],
-        capture_output=True, text=True, check=False,
+        capture_output=True, text=True, check=False, env=os.environ | TABLES_ONLY,
     )  # fmt: skip
     said = done.stderr.strip().splitlines()
     peak_mb = float(said[-1].split()[1])

@@ -215,6 +215,7 @@ def test_parameters_of_bm25_are_part_of_the_identity(tmp_path: Path) -> None:
     lucene, index = build(tmp_path, SHOP, bm25=Bm25(formula=Formula.LUCENE))
     assert okapi.identity != lucene.identity
     assert index.bm25 == Bm25(formula=Formula.LUCENE)
+    assert isinstance(index.bm25.formula, Formula)
 
 
 def test_same_build_twice_leaves_one_folder(tmp_path: Path) -> None:

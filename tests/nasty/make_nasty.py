@@ -197,11 +197,11 @@ NASTY: Final[dict[str, Nasty]] = {
             7: "not_json",
             8: "not_json",
         },
-    ),  # fmt: skip
+    ),
     "broken.jsonl": Nasty(
         content=b'{"a": 1\n{"a": 1}}\n{a: 1}\n{"a": "x\n\'\n{"a": 01}\n{"a": 2}\n',
         rows=(("2",),),
-        rejected={n: "not_json" for n in range(1, 7)},
+        rejected=dict.fromkeys(range(1, 7), "not_json"),
     ),
     "deep.jsonl": Nasty(
         content=b'{"a": ' + b"[" * 3_000 + b"]" * 3_000 + b"}\n"
@@ -214,7 +214,7 @@ NASTY: Final[dict[str, Nasty]] = {
         content=b'{"a": 1, "a": 2}\n{"a": 1, "A": 2}\n{"a": 1, " a": 2}\n'
         b'{"a": {"x": 1, "x": 2}}\n{"a": 3}\n',
         rows=(("3",),),
-        rejected={n: "duplicate_key" for n in range(1, 5)},
+        rejected=dict.fromkeys(range(1, 5), "duplicate_key"),
     ),
     "empty_objects.jsonl": Nasty(
         content=b'{}\n{"a": 1}\n{}\n',

@@ -17,10 +17,14 @@ from lifehelper_data.domain.contract.catalog_tables import (
 )
 from lifehelper_data.domain.contract.columns import SQL_TYPES, Column, IdSpace, Kind
 from lifehelper_data.domain.contract.platform_tables import (
+    CATALOG_TEXTS,
     PLATFORM_TABLES,
     POPULARITY,
+    PRESET_VECTORS,
     QUARANTINE,
     REJECTS,
+    SEARCH_TITLES,
+    SIMILARITY_CALIBRATION,
     SOURCE_IDS,
 )
 from lifehelper_data.domain.contract.table import Duplicates, Table
@@ -62,6 +66,7 @@ __all__ = [
     "ALL_TABLES",
     "BOOKS",
     "BOOK_POPULARITY",
+    "CATALOG_TEXTS",
     "CATEGORY_MAP",
     "CONTRACT_VERSION",
     "FRAME_PATTERNS",
@@ -71,11 +76,14 @@ __all__ = [
     "ONBOARDING",
     "PLATFORM_TABLES",
     "POPULARITY",
+    "PRESET_VECTORS",
     "PRICE_SUSPECT_ABOVE_WON",
     "PRICE_SUSPECT_BELOW_WON",
     "QUARANTINE",
     "REJECTS",
     "REQUIRED_TABLES",
+    "SEARCH_TITLES",
+    "SIMILARITY_CALIBRATION",
     "SOURCE_IDS",
     "SQL_TYPES",
     "TABLES",

@@ -78,7 +78,93 @@ SOURCE_IDS: Final = Table(
     ),
 )
 
+CATALOG_TEXTS: Final = Table(
+    name="catalog_texts",
+    meaning="books that have a vector, with the digest of what was embedded",
+    key=("book_id",),
+    duplicates=Duplicates.LAST_WINS,
+    columns=(
+        book_id("key of the book"),
+        text("text_digest", "SHA-256 of vector space, prompt and text", nullable=False),
+    ),
+)
+
+PRESET_VECTORS: Final = Table(
+    name="preset_vectors",
+    meaning="prepared vectors of onboarding categories and tags",
+    key=("kind", "name"),
+    duplicates=Duplicates.LAST_WINS,
+    columns=(
+        Column(
+            name="kind",
+            kind=Kind.TEXT,
+            nullable=False,
+            choices=("category", "tag"),
+            meaning="what the word is",
+        ),
+        text("name", "the word", nullable=False),
+        text("text_digest", "SHA-256 of vector space, prompt and text", nullable=False),
+        Column(
+            name="vector",
+            kind=Kind.FLOAT_LIST,
+            nullable=False,
+            meaning="float32, length 1, in the release's vector space",
+        ),
+    ),
+)
+
+SIMILARITY_CALIBRATION: Final = Table(
+    name="similarity_calibration",
+    meaning="where cosines of the vector space begin and end to mean something",
+    key=("vector_space_id",),
+    duplicates=Duplicates.LAST_WINS,
+    columns=(
+        text("vector_space_id", "the vector space", nullable=False),
+        text("vectors_digest", "content digest of the vectors measured", nullable=False),
+        Column(
+            name="floor",
+            kind=Kind.FLOAT,
+            nullable=False,
+            meaning="median cosine of random pairs of books",
+        ),
+        Column(
+            name="ceiling",
+            kind=Kind.FLOAT,
+            nullable=False,
+            meaning="99th percentile of the cosine of nearest neighbours",
+        ),
+        Column(name="random_pairs", kind=Kind.INT64, nullable=False, meaning="pairs measured"),
+        Column(name="neighbours", kind=Kind.INT64, nullable=False, meaning="books measured"),
+    ),
+)
+
+SEARCH_TITLES: Final = Table(
+    name="search_titles",
+    meaning="number of each title, normalised and without spaces, for the exact-title rule",
+    key=("book_id",),
+    duplicates=Duplicates.LAST_WINS,
+    columns=(
+        book_id("key of the book"),
+        Column(
+            name="title_key",
+            kind=Kind.INT64,
+            nullable=False,
+            meaning="53-bit number of the squashed title; equal titles have equal numbers",
+        ),
+    ),
+)
+
 PLATFORM_TABLES: Final[dict[str, Table]] = {
-    table.name: table for table in (POPULARITY, QUARANTINE, REJECTS, SOURCE_IDS)
+    table.name: table
+    for table in (
+        POPULARITY,
+        QUARANTINE,
+        REJECTS,
+        SOURCE_IDS,
+        CATALOG_TEXTS,
+        PRESET_VECTORS,
+        SIMILARITY_CALIBRATION,
+        SEARCH_TITLES,
+    )
 }
 """Every table a release has besides the source tables, by name."""

@@ -98,8 +98,7 @@ def build_postings(matrix: DocumentTerms, n_terms: int, bm25: Bm25) -> Postings:
     documents = np.repeat(np.arange(n_documents, dtype=np.int64), sizes)
     frequencies = np.bincount(matrix.terms, minlength=n_terms).astype(np.int64)
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(frequencies)))
-    # One number per (term, document) pair, all different: sorting it is a transposition.
-    order = np.argsort(matrix.terms.astype(np.int64) * max(n_documents, 1) + documents)
+    order = _by_term(matrix.terms)
     documents = documents[order]
     counts = matrix.counts[order].astype(np.int64)
     lengths = _lengths(matrix, sizes)
@@ -134,6 +133,14 @@ def inverse_frequencies(matrix: DocumentTerms, frequencies: Ints, bm25: Bm25) ->
         mean = float(np.cumsum(idf[np.argsort(first)])[-1]) / len(idf)
         idf[idf < 0] = bm25.epsilon * mean
     return idf
+
+
+def _by_term(terms: Ints32) -> Ints:
+    # Stable, so documents stay in order. numpy sorts 16-bit numbers by radix, ten times faster
+    # than wider ones: lower half first, then upper half.
+    order = np.argsort((terms & 0xFFFF).astype(np.uint16), kind="stable")
+    upper = (terms[order] >> 16).astype(np.uint16)
+    return order[np.argsort(upper, kind="stable")] if upper.any() else order
 
 
 def _of_distinct(frequencies: Ints, weight: Callable[[int], float]) -> Floats:

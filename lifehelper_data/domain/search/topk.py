@@ -153,13 +153,14 @@ def _accumulate(  # noqa: PLR0917 - compiled functions are called by position
     for token in range(len(starts)):
         visited += stops[token] - starts[token]
         if masked:
-            for at in range(starts[token], stops[token]):
-                document = documents[at]
+            for at in range(np.uint64(starts[token]), np.uint64(stops[token])):
+                document = np.uint32(documents[at])
                 if allowed[document]:
                     scratch[document] += weight * impacts[at]
         else:
-            for at in range(starts[token], stops[token]):
-                scratch[documents[at]] += weight * impacts[at]
+            # Unsigned positions spare the check for Python's negative ones.
+            for at in range(np.uint64(starts[token]), np.uint64(stops[token])):
+                scratch[np.uint32(documents[at])] += weight * impacts[at]
     return visited
 
 
@@ -206,24 +207,28 @@ def _drain(  # noqa: PLR0917 - compiled functions are called by position
     kept: int,
 ) -> int:
     # A document is offered where it is met first; its score is 0 from then on.
+    worst = scores[0] if kept == len(scores) else 0.0
     for token in range(len(starts)):
-        for at in range(starts[token], stops[token]):
-            document = documents[at]
+        for at in range(np.uint64(starts[token]), np.uint64(stops[token])):
+            document = np.uint32(documents[at])
             score = scratch[document]
-            if score != 0.0:
-                scratch[document] = 0.0
-                if score > 0.0:
-                    kept = _offer(score, document, scores, positions, kept)
+            scratch[document] = 0.0
+            if score > 0.0 and score >= worst:
+                kept = _offer(score, np.int64(document), scores, positions, kept)
+                if kept == len(scores):
+                    worst = scores[0]
     return kept
 
 
 @_jit
 def _drain_all(scratch: Floats, scores: Floats, positions: Ints) -> int:
-    kept = 0
-    for document in range(len(scratch)):
+    # Positions ascend, so a document must beat the worst kept one to be kept: a tie loses.
+    kept, worst = 0, 0.0
+    for document in range(np.uint64(len(scratch))):
         score = scratch[document]
-        if score != 0.0:
-            scratch[document] = 0.0
-            if score > 0.0:
-                kept = _offer(score, document, scores, positions, kept)
+        if score > worst:
+            kept = _offer(score, np.int64(document), scores, positions, kept)
+            if kept == len(scores):
+                worst = scores[0]
+    scratch[:] = 0.0
     return kept

@@ -106,3 +106,13 @@ def test_no_words_give_no_postings(documents: list[list[str]], bm25: Bm25) -> No
     matrix, _ = collect(documents)
     postings = build_postings(matrix, 0, bm25)
     assert (postings.offsets.tolist(), len(postings.documents)) == ([0], 0)
+
+
+def test_postings_of_more_terms_than_16_bits_count() -> None:
+    rng = np.random.default_rng(1)
+    terms = rng.permutation(200_000).astype(np.int32)
+    offsets = np.arange(0, 200_001, 100, dtype=np.int64)
+    matrix = DocumentTerms(offsets=offsets, terms=terms, counts=np.ones(200_000, np.int32))
+    postings = build_postings(matrix, 200_000, LUCENE)
+    assert postings.offsets.tolist() == list(range(200_001))
+    assert (postings.documents[terms] == np.repeat(np.arange(2_000), 100)).all()

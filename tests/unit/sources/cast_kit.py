@@ -1,5 +1,6 @@
 """Casting single values in tests."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import polars as pl
@@ -22,7 +23,9 @@ def cast_column(column: Column, *texts: str | None, rules: CastRules = OFFSETS_O
         key=(column.name,),
         duplicates=Duplicates.LAST_WINS,
     )
-    return cast_rows(pl.DataFrame({column.name: texts}, schema={column.name: pl.String}), table, rules)
+    return cast_rows(
+        pl.DataFrame({column.name: texts}, schema={column.name: pl.String}), table, rules
+    )
 
 
 def outcome(column: Column, text: str | None, rules: CastRules = OFFSETS_ONLY) -> object:
@@ -48,7 +51,7 @@ def column(table: str, name: str) -> Column:
     return TABLES[table].column(name)
 
 
-def cast(table: str, *rows: dict[str, str | None], rules: CastRules = OFFSETS_ONLY) -> CastRows:
+def cast(table: str, *rows: Mapping[str, str | None], rules: CastRules = OFFSETS_ONLY) -> CastRows:
     """Cast rows of a contract table; columns that no row has are absent."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     raw = pl.DataFrame(

@@ -72,8 +72,8 @@ ORDINARY = {
     "structs and maps": "select {'a': 1}, struct_pack(a := 1), map {'a': 1}['a'] from raw",
     "json": "select tags->>'$[0]', json_extract_string(tags, '$[0]'), "
     "json_array_length(tags) from raw",
-    "group by": "select id, count(*), sum(price::int), max(seen), string_agg(title, ',' order by id)"
-    " from raw group by all having count(*) > 0",
+    "group by": "select id, count(*), sum(price::int), max(seen), "
+    "string_agg(title, ',' order by id) from raw group by all having count(*) > 0",
     "grouping sets": "select id, title, count(*) from raw group by rollup (id, title)",
     "filter and distinct": "select count(distinct id) filter (where id > '0') from raw",
     "set operations": "select id from raw union all select x from tables except select '5' "
@@ -205,6 +205,8 @@ ATTACKS = {
     'select 1) x, "/etc/passwd" p',
     "cte of a later name": "with a as (select * from duckdb_tables), duckdb_tables as (select 1) "
     "select * from a",
+    "cte of a later name, from the second": "with z as (select 1), a as (select * from "
+    "duckdb_tables), duckdb_tables as (select 1) select * from a",
     "cte of its own name": "with duckdb_tables as (select * from duckdb_tables) "
     "select * from duckdb_tables",
     # Answers that change by themselves

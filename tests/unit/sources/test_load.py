@@ -4,8 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from lifehelper_data.domain.errors import LifehelperError, MappingError, NotFound, SourceError
-from lifehelper_data.domain.errors import UnsafeSql
+from lifehelper_data.domain.errors import (
+    LifehelperError,
+    MappingError,
+    NotFound,
+    SourceError,
+    UnsafeSql,
+)
 from lifehelper_data.sources import load
 from lifehelper_data.sources.load import SourceReader
 from tests.unit.sources.cast_kit import OFFSETS_ONLY
@@ -186,6 +191,4 @@ def test_files_of_a_glob_are_one_table_whatever_their_columns(folder: Path) -> N
             ("p3.csv", 0, 0, {}),
         ]
         rejects = [row for frame in reader.rejects() for row in frame.rows()]
-        assert rejects == [
-            ("raw", "p2.csv", 3, "column_count", "expected 3, found 1", "broken")
-        ]
+        assert rejects == [("raw", "p2.csv", 3, "column_count", "expected 3, found 1", "broken")]

@@ -100,7 +100,7 @@ def test_every_encoding_can_be_read(codec: str) -> None:
         (RAW + 'quote = "\\r"\n' + BOOKS, "files.raw", "cannot be a line break"),
         (RAW + 'quote = ","\n' + BOOKS, "files.raw", "nor the delimiter a quote"),
         (
-            RAW + "quote = \"'\"\ndelimiter = \"'\"\n" + BOOKS,
+            RAW + 'quote = "\'"\ndelimiter = "\'"\n' + BOOKS,
             "files.raw",
             "nor the delimiter a quote",
         ),
@@ -175,7 +175,7 @@ def test_absolute_path_and_glob(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", ["absent.csv", "*.csv", "folder.csv", "a.csv/b.csv", "/x*.csv"])
 def test_no_match_names_the_path(tmp_path: Path, path: str) -> None:
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(NotFound, match="no file matches .*check the path"):
+    with pytest.raises(NotFound, match=r"no file matches .*check the path"):
         matching_files(FileSpec(path=path), tmp_path)
 
 

@@ -103,13 +103,39 @@ def test_native_value(
 
 
 EXPRESSIONS = [
-    "1::BIGINT", "-1::HUGEINT", "1.5::DOUBLE", "'nan'::DOUBLE", "'inf'::FLOAT", "1.50::DECIMAL(38, 10)",
-    "date '2026-01-02'", "date '294000-01-01'", "'-infinity'::DATE", "timestamp '0001-01-01'",
-    "'infinity'::TIMESTAMP", "timestamptz '2026-01-02 00:00+09'", "time '10:00'", "interval '1' month",
-    "true", "NULL", "[]", "[NULL]", "[1.5, 'nan'::DOUBLE]", "[[1]]", "['\0'::VARCHAR]", "{'a': NULL}",
-    "map {1: [2]}", "union_value(k := 'x')", "'a'::ENUM('a', 'b[]')", "uuid()", "'\\xFF'::BLOB",
-    "'0101'::BIT", "'{\"a\": [1, null]}'::JSON", "'null'::JSON", "array_value(1, 2)", "chr(0)",
-]  # fmt: skip
+    "1::BIGINT",
+    "-1::HUGEINT",
+    "1.5::DOUBLE",
+    "'nan'::DOUBLE",
+    "'inf'::FLOAT",
+    "1.50::DECIMAL(38, 10)",
+    "date '2026-01-02'",
+    "date '294000-01-01'",
+    "'-infinity'::DATE",
+    "timestamp '0001-01-01'",
+    "'infinity'::TIMESTAMP",
+    "timestamptz '2026-01-02 00:00+09'",
+    "time '10:00'",
+    "interval '1' month",
+    "true",
+    "NULL",
+    "[]",
+    "[NULL]",
+    "[1.5, 'nan'::DOUBLE]",
+    "[[1]]",
+    "[chr(0)]",
+    "{'a': NULL}",
+    "map {1: [2]}",
+    "union_value(k := 'x')",
+    "'a'::ENUM('a', 'b[]')",
+    "uuid()",
+    "'\\xFF'::BLOB",
+    "'0101'::BIT",
+    "'{\"a\": [1, null]}'::JSON",
+    "'null'::JSON",
+    "array_value(1, 2)",
+    "chr(0)",
+]
 
 
 @pytest.mark.parametrize("kind", list(Kind))
@@ -117,4 +143,4 @@ def test_every_type_for_every_kind_is_cast_or_quarantined(
     connection: duckdb.DuckDBPyConnection, kind: Kind
 ) -> None:
     for expression in EXPRESSIONS:
-        delivered(connection, expression.replace("\0", "\\0"), kind)  # asserts one row came out
+        delivered(connection, expression, kind)  # asserts one row came out

@@ -107,7 +107,9 @@ def test_local_time_is_read_in_the_declared_timezone(text: str, expected: str) -
     assert outcome(TIME, text, SEOUL) == utc(expected)
 
 
-@pytest.mark.parametrize("text", ["1988-05-08 02:00:00", "1988-05-08 02:30", "1988-05-08T02:59:59.9"])
+@pytest.mark.parametrize(
+    "text", ["1988-05-08 02:00:00", "1988-05-08 02:30", "1988-05-08T02:59:59.9"]
+)
 def test_local_time_that_never_was_is_refused(text: str) -> None:
     assert outcome(TIME, text, SEOUL) == "<nonexistent_local_time>"
 
