@@ -43,7 +43,8 @@ test-full: check notebooks
 notebooks: $(STAMP)
 	@rm -rf .notebook-workspace
 	@$(BIN)/lifehelper init .notebook-workspace --source fixtures/sources/fixture_shop_dirty.toml
-	@$(BIN)/lifehelper build --workspace .notebook-workspace --json > /dev/null
+	@LIFEHELPER__RUN__SEARCH_ASSETS=false \
+	  $(BIN)/lifehelper build --workspace .notebook-workspace --json > /dev/null
 	LIFEHELPER_WORKSPACE=$(CURDIR)/.notebook-workspace $(PYTEST) --nbmake notebooks
 	@rm -rf .notebook-workspace
 

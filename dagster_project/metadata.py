@@ -25,6 +25,16 @@ def table_metadata(record: BuildRecord, name: str) -> dict[str, int | str]:
     return shown
 
 
+def artifact_metadata(record: BuildRecord) -> dict[str, int | str]:
+    """Items, identity and bytes of every artifact of an asset, and what the builder noted."""
+    shown: dict[str, int | str] = {}
+    for name, artifact in record.artifacts.items():
+        shown[f"{name} items"] = artifact.rows
+        shown[f"{name} identity"] = artifact.identity
+        shown[f"{name} bytes"] = sum(file.size_bytes for file in artifact.files)
+    return shown | {name: str(fact) for name, fact in record.facts.items()}
+
+
 def release_metadata(report: ReleaseReport) -> dict[str, int | str]:
     """Number, identity and checks of a release."""
     return {

@@ -2,6 +2,8 @@
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import dagster as dg
@@ -12,6 +14,7 @@ from lifehelper_data.runtime.workspace import utc_now
 from lifehelper_data.settings import load_settings
 from lifehelper_data.stores.layout import Layout
 from lifehelper_data.stores.releases import ReleaseStore
+from lifehelper_data.stores.sessions import build_session
 
 
 class WorkspaceResource(dg.ConfigurableResource[object]):
@@ -37,6 +40,13 @@ class WorkspaceResource(dg.ConfigurableResource[object]):
         layout = self.layout
         settings = load_settings(layout.config_file, os.environ)
         return BuildContext(layout=layout, settings=settings, clock=utc_now)
+
+    @contextmanager
+    def building(self) -> Iterator[BuildContext]:
+        """Announce a running build, so that nothing it makes is collected meanwhile."""
+        context = self.context()
+        with build_session(context.layout, context.clock):
+            yield context
 
     def store(self) -> ReleaseStore:
         """The workspace's releases."""

@@ -6,7 +6,6 @@ from dagster_project.metadata import table_metadata
 from dagster_project.resources import WorkspaceResource
 from lifehelper_data.pipelines.build_popularity import INPUTS, build_popularity
 from lifehelper_data.stores.build_records import require_record
-from lifehelper_data.stores.sessions import build_session
 
 
 @dg.asset(
@@ -14,8 +13,7 @@ from lifehelper_data.stores.sessions import build_session
 )
 def popularity(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
     """Sales, ratings and a value between 0 and 1 for every book."""
-    context = workspace.context()
-    with build_session(context.layout, context.clock):
+    with workspace.building() as context:
         clean = require_record(context.layout, "tables")
         record = build_popularity(context, clean.tables).record
     return dg.MaterializeResult(

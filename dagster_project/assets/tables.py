@@ -8,7 +8,6 @@ from dagster_project.metadata import table_metadata
 from dagster_project.resources import WorkspaceResource
 from lifehelper_data.domain.contract import PLATFORM_TABLES, TABLES
 from lifehelper_data.pipelines.build_tables import build_tables
-from lifehelper_data.stores.sessions import build_session
 
 CLEAN_TABLES = [*TABLES.values(), *(PLATFORM_TABLES[n] for n in ("quarantine", "rejects"))]
 
@@ -28,8 +27,7 @@ CLEAN_TABLES = [*TABLES.values(), *(PLATFORM_TABLES[n] for n in ("quarantine", "
 )
 def tables(workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult[None]]:
     """Files of the shop become contract tables; every row is kept, repeated or in quarantine."""
-    context = workspace.context()
-    with build_session(context.layout, context.clock):
+    with workspace.building() as context:
         record = build_tables(context, workspace.mapping_file()).record
     for table in CLEAN_TABLES:
         yield dg.MaterializeResult(

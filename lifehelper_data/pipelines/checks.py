@@ -7,7 +7,13 @@ from lifehelper_data.domain.checks import CheckResult
 from lifehelper_data.domain.contract import HISTORY_TABLES
 from lifehelper_data.domain.errors import CheckFailed
 from lifehelper_data.domain.popularity import PopularityMethod
-from lifehelper_data.stores.part_check import size_problems
+from lifehelper_data.pipelines.search_checks import (
+    check_index_recall,
+    check_keyword_index,
+    check_vectors,
+)
+from lifehelper_data.stores.layout import Layout
+from lifehelper_data.stores.part_check import all_parts, size_problems
 from lifehelper_data.stores.releases import ReleaseReader
 from lifehelper_data.stores.table_checks import (
     forbidden_nulls,
@@ -15,6 +21,7 @@ from lifehelper_data.stores.table_checks import (
     repeated_keys,
     wrong_columns,
 )
+from lifehelper_data.stores.vector_artifact import vectors_of, vectors_problem
 
 MAX_ORPHAN_SHARE: Final = 0.5
 """Above this share of history rows without a book the orphan check warns."""
@@ -23,14 +30,22 @@ _SALES_METHODS: Final = {PopularityMethod.LOG_SALES, PopularityMethod.SHARE_OF_M
 
 
 def check_complete(reader: ReleaseReader) -> CheckResult:
-    """Every part of the release is on disk in its recorded size."""
-    root_problems = list(size_problems(reader.root, reader.release.content))
-    parts = sum(len(table.parts) for table in reader.release.content.tables.values())
+    """Every file of the release is on disk in its recorded size, and every vector version."""
+    content = reader.release.content
+    vectors = vectors_of(content.artifacts)
+    layout = Layout(reader.root)
+    problems = [
+        *size_problems(reader.root, content),
+        *(p for artifact in vectors if (p := vectors_problem(layout, artifact)) is not None),
+    ]
+    files = len(all_parts(content))
     return CheckResult(
         name="release_complete",
-        passed=not root_problems,
+        passed=not problems,
         blocking=True,
-        detail=str(root_problems[0]) if root_problems else f"{parts} parts present",
+        detail=str(problems[0])
+        if problems
+        else f"{files} files and {len(vectors)} vector versions present",
     )
 
 
@@ -123,6 +138,9 @@ CHECKS: Final[Mapping[str, Callable[[ReleaseReader], CheckResult]]] = {
     "key_unique": check_keys,
     "counts_add_up": check_counts,
     "popularity": check_popularity,
+    "vectors": check_vectors,
+    "keyword_index": check_keyword_index,
+    "index_recall": check_index_recall,
     "orphan_share": check_orphans,
 }
 

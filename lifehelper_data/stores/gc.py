@@ -7,7 +7,7 @@ nothing is deleted: its parts are unknown.
 
 import stat
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -107,7 +107,24 @@ def run_gc(
     """
     repair_current(store.layout, lock)
     with lock.fenced():
-        return _collect(store, retention, protected_extra, part_grace, dry_run=False)
+        report = _collect(store, retention, protected_extra, part_grace, dry_run=False)
+        freed = _collect_vectors(store, report.kept)
+    return replace(report, bytes_freed=report.bytes_freed + freed)
+
+
+def _collect_vectors(store: ReleaseStore, kept: Collection[int]) -> int:
+    """Delete vector versions that no kept release names; returns the bytes freed."""
+    if not store.layout.vectors.is_dir():
+        return 0
+    from lifehelper_data.stores.vector_artifact import vectors_of, vectors_tag
+    from lifehelper_data.stores.vector_gc import gc_vectors
+
+    tags = {
+        vectors_tag(artifact)
+        for number in kept
+        for artifact in vectors_of(store.load(number).content.artifacts)
+    }
+    return gc_vectors(store.layout, tags, now=store.clock())
 
 
 def _collect(

@@ -1,5 +1,7 @@
 """Vectors as an artifact of a release."""
 
+from collections.abc import Mapping
+
 from lifehelper_data.domain.release import Artifact, ArtifactKind
 from lifehelper_data.stores.layout import Layout
 from lifehelper_data.stores.part_check import Problem
@@ -56,6 +58,6 @@ def vectors_problem(layout: Layout, artifact: Artifact) -> Problem | None:
     )
 
 
-def vectors_of(artifacts: dict[str, Artifact]) -> list[Artifact]:
+def vectors_of(artifacts: Mapping[str, Artifact]) -> list[Artifact]:
     """Return the artifacts that are vectors, by name."""
     return [a for _, a in sorted(artifacts.items()) if a.kind is ArtifactKind.VECTORS]

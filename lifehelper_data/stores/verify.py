@@ -146,7 +146,7 @@ def _vector_problems(store: ReleaseStore, release: Release) -> Iterator[Problem]
     from lifehelper_data.stores.vector_artifact import vectors_of, vectors_tag
     from lifehelper_data.stores.vector_verify import verify_version
 
-    for artifact in vectors_of(dict(release.content.artifacts)):
+    for artifact in vectors_of(release.content.artifacts):
         name, space, tag = vectors_tag(artifact)
         yield from verify_version(
             store.layout, name, space, tag, rows=artifact.rows, digest=artifact.identity

@@ -62,5 +62,5 @@ def test_faults_name_the_first_item() -> None:
 
 def test_ids_of_another_type_are_refused() -> None:
     with pytest.raises(InvalidRequest, match="int32"):
-        check_ids(np.array([1], dtype=np.int32))  # type: ignore[arg-type] # the point
+        check_ids(np.array([1], dtype=np.int32))
     check_ids(IDS[:0])
