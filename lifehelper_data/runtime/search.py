@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lifehelper_data.domain.errors import InvalidRequest, Unavailable
+from lifehelper_data.domain.errors import InvalidRequest, NotFound, Unavailable
 from lifehelper_data.domain.search import KeywordWeights, QueryTokens, analyse_query
 from lifehelper_data.domain.search.exact_title import title_key
 from lifehelper_data.domain.search.filters import Mask, filter_classes, filter_mask
@@ -140,7 +140,7 @@ class SearchEngine:
             if snapshot is None or not len(snapshot.item_ids):
                 return None
             vector = self._encoder().encode_queries([query])[0]
-        except Unavailable:
+        except (NotFound, Unavailable):
             return None
         ids, cosines = snapshot.search(
             vector, self.tunables.vector_pool, self._aligned(snapshot.item_ids, mask)
@@ -218,7 +218,7 @@ class SearchEngine:
         try:
             self._vectors()
             return self._encoder().encode_queries([query])
-        except Unavailable:
+        except (NotFound, Unavailable):
             return None  # the search itself says so
 
     def _keyword(self) -> KeywordIndex:

@@ -20,6 +20,7 @@ from lifehelper_data.stores.vector_files import (
     VectorFiles,
     is_tag,
 )
+from lifehelper_data.stores.vector_index import drop_index, unindexed_rows
 
 TAG_GRACE: Final = timedelta(hours=1)
 """No tag published within it is deleted: the release that will name it may be on its way."""
@@ -113,7 +114,8 @@ def _collect(
                 table.tags.delete(tag)
     for path in sorted(files.snapshots.glob("*")):
         tag = path.name.split(".")[0]
-        if path.suffix == ".tmp" or (is_tag(tag) and tag not in kept):
+        abandoned = path.suffix == ".tmp" and _modified(path) <= now - tag_grace
+        if abandoned or (is_tag(tag) and tag not in kept):
             path.unlink(missing_ok=True)
     for slack_s in _SLACKS_S:
         if not _garbage(files, table) or _prune(files, table, slack_s):
@@ -138,6 +140,8 @@ def _prune(files: VectorFiles, table: Any, slack_s: float) -> bool:
         Whether Lance did it; if not, a slower machine needs more slack.
     """
     with files.readable():
+        if unindexed_rows(files, table, int(table.count_rows())):
+            drop_index(files, table)  # else `optimize` works on an index that nobody will use
         table.optimize(cleanup_older_than=KEEP_EVERY_VERSION)  # else compaction delays the next
         head = int(table.version)
         table.tags.create(HEAD_TAG, head)
@@ -185,4 +189,8 @@ def _size(files: VectorFiles) -> int:
 
 
 def _modified(path: Path) -> datetime:
-    return datetime.fromtimestamp(path.stat().st_mtime, tz=UTC)
+    """Return when a file was last changed; a reader's temporary file may be gone: long ago."""
+    try:
+        return datetime.fromtimestamp(path.stat().st_mtime, tz=UTC)
+    except FileNotFoundError:
+        return datetime.fromtimestamp(0, tz=UTC)

@@ -41,14 +41,12 @@ def publish_version(
     if known is not None:
         files.version_facts(tag).touch()  # gc spares what was published lately
         return known
+    drop_index(files, table)  # it is trained anew; older versions keep theirs
     _compact(files, table)
     rows = _good_rows(files, table, tag)
     quality: IndexQuality | None = None
     if want_index:
         quality = index_rows(files, table, rows, min_recall)
-        rows = _good_rows(files, table, tag)
-    else:
-        drop_index(files, table)
     version = VectorVersion(
         name=files.name,
         vector_space_id=files.vector_space_id,

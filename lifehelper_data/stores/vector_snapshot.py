@@ -193,7 +193,7 @@ def _make_again(
         recall=known.recall if known and keep else None,
         probes=known.probes if known and keep else None,
     )
-    with suppress(PermissionError):  # a workspace that may only be read is served from memory
+    with suppress(OSError):  # read-only or full: this reader is served from memory
         save_snapshot(files, version, rows)
     return version, rows
 

@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,11 +19,11 @@ from lifehelper_data.domain.errors import (
     Unavailable,
     WorkspaceLocked,
 )
-from lifehelper_data.stores import vector_index
+from lifehelper_data.stores import vector_index, vector_version
 from lifehelper_data.stores.layout import Layout
 from lifehelper_data.stores.vector_files import HEAD_TAG, VectorFiles
 from lifehelper_data.stores.vector_gc import gc_vectors
-from lifehelper_data.stores.vector_index import trained_rows, unindexed_rows
+from lifehelper_data.stores.vector_index import unindexed_rows
 from lifehelper_data.stores.vector_plan import sync_plan
 from lifehelper_data.stores.vector_snapshot import VectorSnapshot
 from lifehelper_data.stores.vector_verify import verify_version
@@ -149,12 +150,37 @@ def test_index_covers_rows_added_and_replaced_after_it_was_made(tmp_path: Path) 
     assert unindexed_rows(files, files.open_table(), 350) > 0
     version = table.publish(index_from_rows=ALL_INDEXED)
     assert unindexed_rows(files, files.open_table(), 350) == 0
-    assert (trained_rows(files), version.rows) == (300, 350)
-    found, _ = opened(tmp_path, version).search(row_of(349, 1)[1], 1, approximate=True)
-    assert found.tolist() == [349]
-    put(table, rows_of(*range(350, 700)))  # more than twice 300: trained anew
-    table.publish(index_from_rows=ALL_INDEXED)
-    assert trained_rows(files) == 700
+    assert version.indexed
+    snapshot = opened(tmp_path, version)
+    for item_id, revision in ((0, 0), (249, 0), (250, 1), (349, 1)):
+        found, _ = snapshot.search(row_of(item_id, revision)[1], 1, approximate=True)
+        assert found.tolist() == [item_id]
+
+
+@pytest.mark.parametrize("count", [1, 2, 10, 257])
+def test_index_over_few_rows_reaches_each_of_them(tmp_path: Path, count: int) -> None:
+    table = open_table(tmp_path)
+    put(table, rows_of(*range(count)))
+    version = table.publish(index_from_rows=ALL_INDEXED)
+    assert (version.indexed, version.rows) == (True, count)
+    found, _ = opened(tmp_path, version).search(row_of(0)[1], 1, approximate=True)
+    assert found.tolist() == [0]
+
+
+def test_index_that_lacks_a_row_fails_the_publication(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = open_table(tmp_path)
+    put(table, rows_of(*range(500)))
+    search = vector_index.search_index
+
+    def lossy(*args: Any) -> Any:
+        found = search(*args)
+        return found[found != 77]
+
+    monkeypatch.setattr(vector_index, "search_index", lossy)
+    with pytest.raises(CheckFailed, match="leaves out 1 of 500 rows and finds 0"):
+        table.publish(index_from_rows=ALL_INDEXED)
 
 
 def test_index_that_misses_its_recall_fails_the_publication(
@@ -315,6 +341,7 @@ def test_bad_queries_are_refused(tmp_path: Path) -> None:
     put(table, rows_of(1, 2))
     snapshot = opened(tmp_path, table.publish())
     query = row_of(1)[1]
+    bad: Any
     for bad, message in (
         (np.ones(DIM), "float64"),
         (query[:4], r"\(4,\)"),
@@ -367,6 +394,23 @@ def test_damaged_cache_is_made_again(tmp_path: Path) -> None:
     shutil.rmtree(files.snapshots)
     assert_holds(tmp_path, version, rows_of(1, 2, 3))
     assert cache.exists()
+
+
+def test_full_disk_serves_the_reader_from_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = open_table(tmp_path)
+    put(table, rows_of(1, 2))
+    version = table.publish()
+    forget_cache(tmp_path, version)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(vector_version, "replace_file", full)
+    assert_holds(tmp_path, version, rows_of(1, 2))
+    snapshots = VectorFiles(Layout(tmp_path), "books", SPACE).snapshots
+    assert sorted(snapshots.iterdir()) == []
 
 
 def damage_manifest(folder: Path) -> None:
@@ -487,11 +531,17 @@ def test_gc_spares_what_is_young_or_being_written(tmp_path: Path) -> None:
     put(table, rows_of(1))
     version = table.publish()
     put(open_table(tmp_path, name="habits"), rows_of(1))
+    scratch = VectorFiles(Layout(tmp_path), "books", SPACE).snapshots / ".half-written.tmp"
+    scratch.touch()
     gc_vectors(Layout(tmp_path), set(), now=datetime.now(UTC))
+    assert scratch.exists()
     assert [f.name for f in VectorFiles.found(Layout(tmp_path))] == ["books", "habits"]
     with table.writing():
         collect(tmp_path, replace(version, name="habits"))
     assert_holds(tmp_path, version, rows_of(1))
+    collect(tmp_path, version, replace(version, name="habits"))
+    assert not scratch.exists()
+    put(open_table(tmp_path, name="habits"), rows_of(1))
     later = datetime.now(UTC) + timedelta(hours=2)  # past the grace of tags, not of idle tables
     assert gc_vectors(Layout(tmp_path), set(), now=later) > 0
     assert [f.name for f in VectorFiles.found(Layout(tmp_path))] == ["habits"]
