@@ -20,7 +20,7 @@ def main(arguments: list[str]) -> None:
         case "build":
             _build(Path(rest[0]), Path(rest[1]))
         case "queries":
-            _queries()
+            _queries(int(rest[0]) or None)
         case "search":
             _search(Path(rest[0]))
         case _:
@@ -28,13 +28,20 @@ def main(arguments: list[str]) -> None:
 
 
 class _Embedded:
-    """A Progress that counts the texts that are embedded."""
+    """A Progress that counts the texts that are embedded, and the seconds until they can be."""
 
     def __init__(self) -> None:
         self.texts: dict[str, int] = {}
+        self.loading_s = 0.0
+        self._loading_since: float | None = None
 
-    def step(self, label: str, _done: int, total: int | None) -> None:
-        """Keep the total of every embedding."""
+    def step(self, label: str, done: int, total: int | None) -> None:
+        """Keep the total of every embedding; loading lasts until whatever comes next."""
+        del done
+        now = time.perf_counter()
+        if self._loading_since is not None:
+            self.loading_s += now - self._loading_since
+        self._loading_since = now if label == "loading the encoder" else None
         if label.startswith("embedding ") and total is not None:
             self.texts[label.removeprefix("embedding ")] = total
 
@@ -62,6 +69,7 @@ def _build(workspace: Path, mapping: Path) -> None:
             "reused": {report.record.asset: report.reused for report in done.assets},
             "published": done.release.published,
             "embedded": embedded.texts,
+            "loading_s": embedded.loading_s,
             "analysed": {
                 report.record.asset: 0 if report.reused else report.record.facts["texts_analysed"]
                 for report in done.assets
@@ -75,11 +83,11 @@ def _build(workspace: Path, mapping: Path) -> None:
     )
 
 
-def _queries() -> None:
+def _queries(threads: int | None) -> None:
     """Embed queries one by one, as a search does."""
     from lifehelper_data.models.load import EncoderSettings, load_query_encoder
 
-    encoder = load_query_encoder(EncoderSettings())
+    encoder = load_query_encoder(EncoderSettings(threads=threads))
     _say({"precision": encoder.precision})
     for texts in _asked():
         taken, vectors = [], []

@@ -73,7 +73,9 @@ def run(scale: Scale, progress: Progress) -> BenchResult:
             shop, chosen = shop.changed(round(size.books * CHANGED_SHARE), seed=at)
             rebuilt.append(builds.run("incremental", shop))
             now = _vectors(builds.folder / "incremental")
-            quality.append(_only_changed(at, rebuilt[-1], chosen, shop, old, now))
+            quality.append(
+                _only_changed(rebuilt[-1], at=at, chosen=chosen, shop=shop, old=old, now=now)
+            )
         full.append(builds.run("fresh", shop))
         quality.append(_same_identities(rebuilt[-1]["identities"], full[1]["identities"]))
     whole = median(build["inside_s"] for build in full)
@@ -153,7 +155,7 @@ def _nothing_done(builds: Sequence[Mapping[str, Any]]) -> Quality:
 
 
 def _only_changed(
-    at: int, build: Mapping[str, Any], chosen: frozenset[int], shop: Shop, old: Rows, now: Rows
+    build: Mapping[str, Any], *, at: int, chosen: frozenset[int], shop: Shop, old: Rows, now: Rows
 ) -> Quality:
     """Require that the changed texts, and no others, were analysed, embedded and have new bits."""
     expected = sorted(chosen & set(shop.descriptions))

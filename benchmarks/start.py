@@ -126,7 +126,7 @@ def _search(workspace: Path, query: str, *more: str) -> Any:
 def _hybrid(workspace: Path, query: str) -> Quality:
     """Require that a cold search finds the title, by both legs."""
     answer = _search(workspace, query, "--explain")
-    legs = {leg["leg"] for found in answer["results"] for leg in found["explanation"]["legs"]}
+    legs = {leg for found in answer["results"] for leg in found["explanation"]["legs"]}
     first = answer["results"][0]["title"] if answer["results"] else None
     return require(
         f"cold search for {query!r}: degraded, legs, first title",

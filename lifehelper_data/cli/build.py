@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,8 +16,11 @@ from lifehelper_data.cli.options import (
     workspace_settings,
 )
 from lifehelper_data.cli.output import err, out, print_json
-from lifehelper_data.domain.errors import InvalidRequest
+from lifehelper_data.domain.errors import InvalidRequest, LifehelperError
 from lifehelper_data.stores.layout import Layout
+
+if TYPE_CHECKING:
+    from lifehelper_data.pipelines.build import WholeBuild
 
 _CONFIG = """\
 # Configuration of this workspace. `lifehelper schema config` lists every setting.
@@ -99,10 +102,30 @@ def build(
                 f"waiting for {owner} to finish publishing ({waited:.0f} s)", markup=False
             ),
         )
+        page = None
+        if done.release.published and done.release.promoted:
+            progress.step("writing the report", 0, None)
+            page = _written_report(layout, done)
     if as_json:
-        print_json(build_json(done))
+        print_json(build_json(done) | {"report": str(page) if page else None})
     else:
         show_build(done, layout)
+        if page:
+            out.print(f"what is in it: {page}", markup=False)
+
+
+def _written_report(layout: Layout, done: "WholeBuild") -> Path | None:
+    """Write the page of a release just promoted; a failure is one line on stderr, and None."""
+    from lifehelper_data.evaluation.report.page import report_file, write_report
+    from lifehelper_data.runtime.workspace import Workspace
+
+    try:
+        with Workspace.open(layout.root, done.release.release.number) as opened:
+            return write_report(opened, report_file(layout.root), checks=done.release.checks)
+    except (LifehelperError, OSError) as error:
+        reason = " ".join(str(error).split())
+        err.print(f"the release is in service, its report was not written: {reason}", markup=False)
+        return None
 
 
 def _configured_source(layout: Layout, source: str | None) -> Path:

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from lifehelper_data.cli import build, doctor, release, schema, search, sql
+from lifehelper_data.cli import bench, build, doctor, release, report, schema, search, sql
 from lifehelper_data.cli.output import print_error
 from lifehelper_data.domain.errors import EXIT_BAD_INPUT, LifehelperError, Unavailable
 
@@ -23,8 +23,10 @@ app = typer.Typer(
 build.register(app)
 search.register(app)
 sql.register(app)
+report.register(app)
 schema.register(app)
 doctor.register(app)
+bench.register(app)
 app.add_typer(release.app, name="release")
 
 

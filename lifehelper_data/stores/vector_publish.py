@@ -42,10 +42,13 @@ def publish_version(
         files.version_facts(tag).touch()  # gc spares what was published lately
         return known
     drop_index(files, table)  # it is trained anew; older versions keep theirs
-    _compact(files, table)
+    if not want_index:
+        _compact(files, table)
     rows = _good_rows(files, table, tag)
     quality: IndexQuality | None = None
     if want_index:
+        _rewrite(files, table, rows)
+        rows = _good_rows(files, table, tag)
         quality = index_rows(files, table, rows, min_recall)
     version = VectorVersion(
         name=files.name,
@@ -88,6 +91,24 @@ def _reusable(
     except Unavailable:
         return None  # it is made again from the newest version
     return known if indexed == want_index and not tag_faults(files, tag, rows) else None
+
+
+def _rewrite(files: VectorFiles, table: Any, rows: VectorRows) -> None:
+    """Write all rows anew, in one commit, by ascending id and without traces of deleted ones.
+
+    With 1 % of rows deleted training an index took 100 s instead of 5 s at 200k x 384, and
+    compaction leaves a fragment alone until a tenth of it is deleted.
+    """
+    import pyarrow as pa
+
+    with files.readable():
+        values = pa.array(rows.vectors.reshape(-1))
+        columns = [
+            pa.array(rows.item_ids),
+            pa.array(rows.digests, pa.utf8()),
+            pa.FixedSizeListArray.from_arrays(values, rows.vectors.shape[1]),
+        ]
+        table.add(pa.table(columns, schema=table.schema), mode="overwrite")
 
 
 def _compact(files: VectorFiles, table: Any) -> None:

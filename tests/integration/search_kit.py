@@ -93,10 +93,10 @@ class SearchShop:
         (self.folder / "onboarding.jsonl").write_text(text, encoding="utf-8")
         return self
 
-    def build(self, workspace: Path | None = None, **flags: object) -> WholeBuild:
+    def build(self, **flags: object) -> WholeBuild:
         """Build it with its search assets."""
-        into = workspace or self.workspace
-        return build(into, self.folder / "source.toml", run__search_assets=True, **flags)
+        source = self.folder / "source.toml"
+        return build(self.workspace, source, stage_only=False, run__search_assets=True, **flags)
 
     def open(self, release: int | None = None) -> Workspace:
         """Open a release of it; None opens the one in service."""

@@ -151,6 +151,7 @@ def test_index_covers_rows_added_and_replaced_after_it_was_made(tmp_path: Path) 
     version = table.publish(index_from_rows=ALL_INDEXED)
     assert unindexed_rows(files, files.open_table(), 350) == 0
     assert version.indexed
+    assert len(open_table(tmp_path)) == 350  # space and dim are still known
     snapshot = opened(tmp_path, version)
     for item_id, revision in ((0, 0), (249, 0), (250, 1), (349, 1)):
         found, _ = snapshot.search(row_of(item_id, revision)[1], 1, approximate=True)

@@ -52,9 +52,9 @@ def korean(name: str) -> Column:
 
 
 def escape(text: str) -> str:
-    """Return a text as HTML, safe in an element and in a quoted attribute.
+    r"""Return a text as HTML, safe in an element and in a quoted attribute.
 
-    >>> escape('<b title="x">\\x00')
+    >>> escape('<b title="x">\x00')
     '&lt;b title=&quot;x&quot;&gt;␀'
     """
     return html.escape(text.translate(_CONTROLS), quote=True)
@@ -174,6 +174,7 @@ def table(
     rows: Iterable[Sequence[object]],
     *,
     filterable: bool = False,
+    style: str = "",
 ) -> Html:
     """Return a table; the first cell of a row is its heading.
 
@@ -182,6 +183,7 @@ def table(
         columns: how its columns are shown; a text is a plain column of that name.
         rows: one value per column; None is shown as a dash.
         filterable: readers may type words that a row must hold.
+        style: class of the style sheet that sets the widths of its columns.
     """
     shapes = [Column(name=c) if isinstance(c, str) else c for c in columns]
     head = "".join(f'<th scope="col"{_attributes(c, data=False)}>{escape(c.name)}</th>'
@@ -193,9 +195,11 @@ def table(
         ) + "</tr>\n"
         for row in rows
     )  # fmt: skip
+    styled = f' class="{style}"' if style else ""
+    region = f' data-filterable tabindex="0" role="region" aria-label="{escape(caption)}"'
     return Html(
-        f'<div class="wide"{" data-filterable" if filterable else ""}><table>'
-        f"<caption>{escape(caption)}</caption>\n<thead><tr>{head}</tr></thead>\n"
+        f'<div class="wide"{region if filterable else ""}>'
+        f"<table{styled}><caption>{escape(caption)}</caption>\n<thead><tr>{head}</tr></thead>\n"
         f"<tbody>\n{body}</tbody></table></div>\n"
     )
 

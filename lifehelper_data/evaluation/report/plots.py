@@ -18,13 +18,14 @@ FONT: Final = (
     "Noto Sans KR, Noto Sans CJK KR, Apple SD Gothic Neo, Malgun Gothic, NanumGothic, sans-serif"
 )
 WIDTH: Final = 640
+Plot = alt.Chart | alt.LayerChart | alt.FacetChart
 POINTS: Final = 300
 """Points of a line: more cannot be told apart on 640 pixels."""
 _PRICE_BINS: Final = 32
 _LINEAR_BELOW_WON: Final = 100
 
 
-def figure(chart: alt.Chart, alternative: str) -> Html:
+def figure(chart: Plot, alternative: str) -> Html:
     """Return a plot as an image.
 
     Args:
@@ -41,7 +42,7 @@ def figure(chart: alt.Chart, alternative: str) -> Html:
     )
 
 
-def svg(chart: alt.Chart) -> str:
+def svg(chart: Plot) -> str:
     """Return a plot as SVG.
 
     Raises:
@@ -51,9 +52,7 @@ def svg(chart: alt.Chart) -> str:
     try:
         chart.configure(font=FONT).properties(width=WIDTH).save(target, format="svg")
     except (ImportError, ValueError) as error:
-        raise Unavailable(
-            f"cannot draw {chart.title!r} ({error}); reinstall vl-convert-python"
-        ) from error
+        raise Unavailable(f"cannot draw a plot ({error}); reinstall vl-convert-python") from error
     return target.getvalue()
 
 
@@ -70,18 +69,19 @@ def nulls_figure(quality: DataQuality) -> Html:
 def prices_figure(quality: DataQuality) -> Html:
     """How many books have which price; needs at least one."""
     counted = price_bins(quality.prices)
-    chart: alt.Chart = (
+    bars = (
         alt.Chart(counted, title="Books by price (won, log scale)", height=180)
-        .mark_bar(binSpacing=1)
+        .mark_rect()
         .encode(
             x=alt.X(
                 "low:Q",
                 title="won",
                 scale=alt.Scale(type="symlog", constant=_LINEAR_BELOW_WON, nice=False),
-                axis=alt.Axis(values=_price_ticks(counted), format=","),
+                axis=alt.Axis(values=_price_ticks(counted), format=",d"),
             ),
             x2="high:Q",
             y=alt.Y("books:Q", title="books", axis=alt.Axis(tickMinStep=1)),
+            y2=alt.Y2Datum(0),
             color=alt.Color(
                 "suspect:N",
                 title="suspect",
@@ -89,7 +89,15 @@ def prices_figure(quality: DataQuality) -> Html:
             ),
         )
     )
-    return figure(chart, "Histogram: books by price on a logarithmic axis, suspect ones apart.")
+    suspects = (  # one suspect book beside hundreds of others is too low a bar to be seen
+        alt.Chart(counted.filter(pl.col("suspect") == "yes"))
+        .mark_point(shape="triangle-down", filled=True, size=50, color="#e45756", yOffset=-7)
+        .encode(x="middle:Q", y="books:Q")
+    )
+    return figure(
+        alt.layer(bars, suspects),
+        "Histogram: books by price on a logarithmic axis; triangles mark suspect prices.",
+    )
 
 
 def popularity_figure(quality: DataQuality) -> Html:
@@ -124,7 +132,7 @@ def price_bins(prices: pl.DataFrame) -> pl.DataFrame:
         prices: price_won >= 0 and price_suspect.
 
     Returns:
-        low, high (won), suspect (yes or no), books: non-empty bins, lowest first.
+        low, high, middle (won), suspect (yes or no), books: non-empty bins, lowest first.
     """
     won = prices["price_won"].cast(pl.Float64).to_numpy()
     scaled = np.log10(1 + won / _LINEAR_BELOW_WON)
@@ -136,11 +144,17 @@ def price_bins(prices: pl.DataFrame) -> pl.DataFrame:
             {
                 "low": won_edges[bins],
                 "high": won_edges[bins + 1],
+                "middle": (won_edges[bins] + won_edges[bins + 1]) / 2,
                 "suspect": prices["price_suspect"].replace_strict({True: "yes", False: "no"}),
             },
-            schema={"low": pl.Float64, "high": pl.Float64, "suspect": pl.String},
+            schema={
+                "low": pl.Float64,
+                "high": pl.Float64,
+                "middle": pl.Float64,
+                "suspect": pl.String,
+            },
         )
-        .group_by("low", "high", "suspect")
+        .group_by("low", "high", "middle", "suspect")
         .len("books")
         .sort("low", "suspect")
     )
@@ -154,7 +168,7 @@ def thinned_ranks(popularity: pl.DataFrame) -> pl.DataFrame:
     if popularity.height <= POINTS:
         return popularity
     ranks = np.unique(np.round(np.geomspace(1, popularity.height, POINTS)).astype(np.int64))
-    return popularity.sort("rank")[(ranks - 1).tolist()]
+    return popularity.filter(pl.col("rank").is_in(ranks.tolist())).sort("rank")
 
 
 def history_bins(history: pl.DataFrame) -> pl.DataFrame:
@@ -166,7 +180,8 @@ def history_bins(history: pl.DataFrame) -> pl.DataFrame:
     Returns:
         table, least, `rows of a user` (the bin's label), users; by table and bin.
     """
-    power = pl.col("rows").cast(pl.Float64).log(2).ceil().cast(pl.Int64)
+    below = (pl.col("rows") - 1).cast(pl.UInt64)
+    power = 64 - below.bitwise_leading_zeros().cast(pl.Int64)  # bit length: exact, unlike log2
     high = pl.lit(2, pl.Int64).pow(pl.col("power"))
     low = pl.when(pl.col("power") == 0).then(1).otherwise(high // 2 + 1)
     label = pl.when(low == high).then(pl.format("{}", high)).otherwise(

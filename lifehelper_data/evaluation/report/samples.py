@@ -18,7 +18,7 @@ PRICE_MAX_WON: Final = 15_000
 _LONGEST_TITLE: Final = 60
 _FIRST_SYLLABLE, _LAST_SYLLABLE = "가", "힣"
 _FINALS: Final = 28  # Unicode 15, 3.12: a syllable's number modulo 28 is its final consonant
-_AUTHOR: Final = re.compile(r"\(지은이\)|\(저\)|지음$|저$|,.*$|;.*$|/.*$")
+_AUTHOR: Final = re.compile(r"\s*(\(.*|[,;/].*|\s(지음|저|글)$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

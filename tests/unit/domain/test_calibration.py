@@ -1,15 +1,17 @@
 """The scale of similarities."""
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from lifehelper_data.domain.calibration import SimilarityScale, measure_scale
 
 
-def unit(rows: list[list[float]]) -> np.ndarray:
+def unit(rows: list[list[float]]) -> npt.NDArray[np.float32]:
     """Rows of length 1."""
     array = np.array(rows, dtype=np.float32)
-    return array / np.linalg.norm(array, axis=1, keepdims=True)
+    unit_rows: npt.NDArray[np.float32] = array / np.linalg.norm(array, axis=1, keepdims=True)
+    return unit_rows
 
 
 def test_floor_is_the_median_of_pairs_and_ceiling_of_nearest_neighbours() -> None:

@@ -54,9 +54,9 @@ def test_a_category_lets_its_classes_through() -> None:
 def test_category_means_core_classes_or_the_class_of_that_name_or_both() -> None:
     core = {"소설": {"한국소설", "영미소설"}, "역사": {"한국사"}}
     classes = {"한국소설", "역사", "시"}
-    assert filter_classes("소설", core, classes) == {"한국소설", "영미소설"}
-    assert filter_classes("시", core, classes) == {"시"}
-    assert filter_classes("역사", core, classes) == {"한국사", "역사"}
+    assert filter_classes("소설", core, classes) == frozenset({"한국소설", "영미소설"})
+    assert filter_classes("시", core, classes) == frozenset({"시"})
+    assert filter_classes("역사", core, classes) == frozenset({"한국사", "역사"})
     assert filter_classes("요가", core, classes) is None
 
 
