@@ -111,6 +111,8 @@ def run(scale: Scale, progress: Progress) -> BenchResult:
             "seconds inside the process, imports and loading of analyser and encoder included; "
             f"full: middle of 2 builds, others: median of {size.rounds}",
             "bound: the changed share of the full build",
+            f"fastest to slowest: full {_spread(full)}, 1 % {_spread(rebuilt)}, "
+            f"nothing changed {_spread(unchanged)}",
         ),
     )
 
@@ -181,6 +183,11 @@ def _same_identities(stepped: Mapping[str, str], fresh: Mapping[str, str]) -> Qu
     )
 
 
+def _spread(builds: Sequence[Mapping[str, Any]]) -> str:
+    taken = [build["inside_s"] for build in builds]
+    return f"{min(taken):.2f}-{max(taken):.2f} s"
+
+
 def _by_asset(
     full: Sequence[Mapping[str, Any]], rebuilt: Sequence[Mapping[str, Any]], scale: Scale
 ) -> list[BenchRow]:
@@ -196,6 +203,10 @@ def _by_asset(
         asset: (seconds(rebuilt, asset), seconds(full, asset)) for asset in full[0]["asset_s"]
     }
     figures["release, checks, imports"] = (outside(rebuilt), outside(full))
+    figures["loading the encoder (in embeddings), the same at any size"] = (
+        float(median(build["loading_s"] for build in rebuilt)),
+        float(median(build["loading_s"] for build in full)),
+    )
     return [
         measured(f"of which {name}", "s", ours, scale=scale, peer_name="full build", peer=peer)
         for name, (ours, peer) in figures.items()

@@ -270,10 +270,16 @@ def machine(load_before: Sequence[float]) -> dict[str, object]:
 
     Args:
         load_before: load averages when the benchmark began; those of now are added.
+
+    Returns:
+        `busy` is true if more than the cores were wanted when it began: ratios still compare,
+        absolute figures are too high.
     """
+    cores = os.cpu_count() or 1
     return {
         "processor": _processor(),
-        "cores": os.cpu_count(),
+        "cores": cores,
+        "busy": bool(load_before) and load_before[0] > cores,
         "load_average_before": list(load_before),
         "load_average_after": load_average(),
         "python": platform.python_version(),

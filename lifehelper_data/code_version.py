@@ -7,7 +7,7 @@ from typing import Final
 
 from lifehelper_data import __version__
 
-_SUFFIXES: Final = {".py", ".toml", ".tsv", ".json", ".txt"}
+_SUFFIXES: Final = {".py", ".toml", ".tsv", ".json", ".txt", ".html", ".css", ".js"}
 
 
 @cache

@@ -53,6 +53,10 @@ def init(
     if source is not None:
         load_mapping(source)
     layout = Layout(folder.expanduser().resolve())
+    if layout.root.exists() and not layout.root.is_dir():
+        raise InvalidRequest(
+            f"{str(folder)!r} is a file; name a folder for the workspace", field="folder"
+        )
     existed = layout.config_file.exists()
     layout.create()
     if not existed:
@@ -61,7 +65,8 @@ def init(
     if as_json:
         print_json({"workspace": str(layout.root), "created": not existed})
     elif existed:
-        out.print(f"workspace {layout.root} exists and was left as it is", markup=False)
+        kept = "; its source stays the configured one" if source else ""
+        out.print(f"workspace {layout.root} exists and was left as it is{kept}", markup=False)
     else:
         out.print(f"created workspace {layout.root}", markup=False)
         out.print(f"next: lifehelper build --workspace {folder}", markup=False)

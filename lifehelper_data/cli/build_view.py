@@ -54,15 +54,15 @@ def show_build(done: WholeBuild, layout: Layout) -> None:
     )  # fmt: skip
     print_table(
         "assets",
-        ("asset", "rows", "bytes", "seconds", "rows/s", "reused"),
+        ("asset", "made", "bytes", "seconds", "rows/s", "reused"),
         (
             (
-                a.record.asset, a.rows, a.size_bytes, f"{a.seconds:.2f}",
+                a.record.asset, _pairs(a.made), a.size_bytes, f"{a.seconds:.2f}",
                 f"{a.rows / a.seconds:,.0f}" if a.seconds and not a.reused else None, a.reused,
             )
             for a in done.assets
         ),
-        right=(1, 2, 3, 4),
+        right=(2, 3, 4),
     )  # fmt: skip
     if done.release.checks:
         print_table(

@@ -13,7 +13,7 @@ from lifehelper_data.cli.options import (
     ReleaseOption,
     WorkspaceOption,
 )
-from lifehelper_data.cli.output import out, print_json, print_table
+from lifehelper_data.cli.output import err, out, print_json, print_table
 from lifehelper_data.domain.errors import InvalidRequest, NotFound
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Search books by words and by meaning. Not personalised; no language model."""
+    from lifehelper_data.runtime.requests import parse_search_request
     from lifehelper_data.runtime.workspace import Workspace
 
     filters = {
@@ -61,9 +62,15 @@ def search(
     else:
         chosen = {name: value for name, value in filters.items() if value is not None}
         given = {"query": query, "filters": chosen, "size": size}
-    with Workspace.open(workspace, release) as opened:
-        opened.search_engine().preload()
-        response = opened.search(given, explain=explain)
+    checked = parse_search_request(given)
+    with (
+        Workspace.open(workspace, release) as opened,
+        err.status("loading the Korean analyser and the encoder (the first time ever: a minute)"),
+    ):
+        engine = opened.search_engine()
+        engine.check(checked)
+        engine.preload()
+        response = opened.search(checked, explain=explain)
     if as_json:
         print_json(response.to_dict())
     else:

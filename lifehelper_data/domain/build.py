@@ -57,5 +57,10 @@ class BuildReport:
     def size_bytes(self) -> int:
         """Bytes of all parts and files made."""
         parts = [part.size_bytes for t in self.record.tables.values() for part in t.parts]
-        files = [file.size_bytes for a in self.record.artifacts.values() for file in a.files]
-        return sum(parts) + sum(files)
+        return sum(parts) + sum(a.size_bytes for a in self.record.artifacts.values())
+
+    @property
+    def made(self) -> dict[str, int]:
+        """Rows or items by table and artifact, without empty ones."""
+        tables = {name: table.rows for name, table in self.record.tables.items() if table.rows}
+        return tables | {name: a.rows for name, a in self.record.artifacts.items() if a.rows}

@@ -104,6 +104,13 @@ class Artifact:
     files: tuple[ArtifactFile, ...] = ()
     facts: Mapping[str, object] = field(default_factory=dict)
 
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of its files; for vectors, of the float32 numbers."""
+        if self.kind is ArtifactKind.VECTORS:
+            return self.rows * int(str(self.facts.get("dim", 0))) * 4
+        return sum(file.size_bytes for file in self.files)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseContent:

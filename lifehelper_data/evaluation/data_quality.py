@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from lifehelper_data.domain.contract import HISTORY_TABLES, TABLES
+from lifehelper_data.domain.contract import HISTORY_TABLES
 from lifehelper_data.runtime.workspace import Workspace
 
 
@@ -107,16 +107,10 @@ def _counted(frame: pl.DataFrame, *by: str) -> pl.DataFrame:
 def _nulls(workspace: Workspace) -> pl.DataFrame:
     rows: list[dict[str, object]] = []
     for name in workspace.release.content.table_counts:
-        frame = workspace.table(name)
+        height = workspace.tables[name]
         rows += [
-            {
-                "table": name,
-                "column": c.name,
-                "rows": frame.height,
-                "nulls": frame[c.name].null_count(),
-            }
-            for c in TABLES[name].columns
-            if c.nullable
+            {"table": name, "column": column, "rows": height, "nulls": nulls}
+            for column, nulls in workspace.null_counts(name).items()
         ]
     schema = {"table": pl.String, "column": pl.String, "rows": pl.Int64, "nulls": pl.Int64}
     return pl.DataFrame(rows, schema=schema).with_columns(
@@ -126,7 +120,6 @@ def _nulls(workspace: Workspace) -> pl.DataFrame:
 
 def _history(workspace: Workspace) -> pl.DataFrame:
     frames = [
-        workspace.table(name).group_by("user_id").len("rows").with_columns(table=pl.lit(name))
-        for name in HISTORY_TABLES
+        workspace.rows_per_user(name).with_columns(table=pl.lit(name)) for name in HISTORY_TABLES
     ]
     return pl.concat(frames).sort("table", "user_id")

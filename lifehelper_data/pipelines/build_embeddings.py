@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -17,6 +18,7 @@ from lifehelper_data.domain.embedding_text import (
     text_digest,
 )
 from lifehelper_data.domain.ids import text_id
+from lifehelper_data.domain.ports import Progress
 from lifehelper_data.domain.release import Artifact, TableParts
 from lifehelper_data.models.encoder import Encoder, VectorSpace
 from lifehelper_data.models.from_settings import configured_space, encoder_settings
@@ -37,6 +39,21 @@ UPSERT_ROWS: Final = 256
 
 _LANCE_NAMES: Final = {BOOKS: "books", HABITS: "habits"}
 _Texts = Callable[[], Iterator[tuple[int, str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Onward:
+    """Shows the progress of one chunk as part of the whole."""
+
+    shown: Progress
+    label: str
+    before: int
+    total: int
+
+    def step(self, label: str, done: int, total: int | None) -> None:
+        """Report `done` texts of the chunk."""
+        del label, total
+        self.shown.step(self.label, self.before + done, self.total)
 
 
 def build_embeddings(context: BuildContext, tables: Mapping[str, TableParts]) -> BuildReport:
@@ -175,7 +192,8 @@ def _embed(
     context.progress.step(label, 0, len(todo))
     for start in range(0, len(todo), UPSERT_ROWS):
         chunk = todo[start : start + UPSERT_ROWS]
-        vectors = encoder.encode_documents([text for _, text in chunk])
+        progress = _Onward(context.progress, label, start, len(todo))
+        vectors = encoder.encode_documents([text for _, text in chunk], progress)
         ids = np.array([item_id for item_id, _ in chunk], dtype=np.int64)
         table.upsert(ids, [digests[item_id] for item_id, _ in chunk], vectors)
         context.progress.step(label, start + len(chunk), len(todo))

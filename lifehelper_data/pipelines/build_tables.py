@@ -205,12 +205,18 @@ def _too_bad(
     problems = [
         f"file {file.path!r}: {file.rejected:,} of {file.lines:,} lines cannot be read "
         f"({', '.join(f'{reason} {n:,}' for reason, n in file.reasons.items())})"
+        + ("; is its declared encoding right?" if "broken_encoding" in file.reasons else "")
         for file in files
         if file.lines and file.rejected / file.lines > limit
     ]
     problems += [
         f"table {name!r}: {count.quarantined:,} of {count.returned:,} rows have a bad value "
         f"({', '.join(f'{column} {n:,}' for column, n in count.bad_columns.items())})"
+        + (
+            "; ids that are text must be named in text_ids"
+            if {"book_id", "user_id"} & set(count.bad_columns)
+            else ""
+        )
         for name, count in counts.items()
         if count.bad_share is not None and count.bad_share > limit
     ]
@@ -225,6 +231,6 @@ def _refusal(context: BuildContext, writer: PartWriter, problems: list[str]) -> 
     limit = context.settings.load.max_bad_share
     return LoadRefused(
         f"more than {limit:.1%} bad: {'; '.join(problems)}; the last release stays in service; "
-        f"look at {folder.name}/quarantine.parquet and rejects.parquet in the workspace, mend the "
-        "source or raise load.max_bad_share"
+        f"look at quarantine.parquet and rejects.parquet in {str(folder)!r}, mend the source "
+        "or its mapping, or raise load.max_bad_share"
     )

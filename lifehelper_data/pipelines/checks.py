@@ -49,6 +49,14 @@ def check_complete(reader: ReleaseReader) -> CheckResult:
     )
 
 
+def check_not_empty(reader: ReleaseReader) -> CheckResult:
+    """The release has books: an empty catalog is a broken source, not a shop."""
+    books = reader.release.content.tables["books"].rows
+    return CheckResult(
+        name="books_not_empty", passed=books > 0, blocking=True, detail=f"{books:,} books"
+    )
+
+
 def check_columns(reader: ReleaseReader) -> CheckResult:
     """Every table has the contract's columns and types, and no null where none may be."""
     wrong = wrong_columns(reader)
@@ -134,6 +142,7 @@ def check_orphans(reader: ReleaseReader) -> CheckResult:
 
 CHECKS: Final[Mapping[str, Callable[[ReleaseReader], CheckResult]]] = {
     "release_complete": check_complete,
+    "books_not_empty": check_not_empty,
     "contract_columns": check_columns,
     "key_unique": check_keys,
     "counts_add_up": check_counts,

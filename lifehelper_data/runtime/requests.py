@@ -95,6 +95,8 @@ def invalid_request(error: ValidationError) -> InvalidRequest:
     first = error.errors()[0]
     field = ".".join(str(part) for part in first["loc"]) or None
     reason = str(first["msg"]).removeprefix("Value error, ")
+    if first["type"] == "extra_forbidden":
+        reason = "unknown field; `lifehelper schema search` lists the known ones"
     value = "" if field is None or first["type"] == "missing" else f" = {_shown(first['input'])}"
     return InvalidRequest(f"{field or 'request'}{value}: {reason}", field=field)
 

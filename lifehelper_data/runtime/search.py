@@ -76,6 +76,16 @@ class SearchEngine:
     tunables: SearchTunables
     _once: _Once = field(default_factory=_Once, init=False)
 
+    def check(self, request: SearchRequest) -> None:
+        """Refuse what can be refused before anything slow is loaded.
+
+        Raises:
+            InvalidRequest: the category filter is neither a category nor a class.
+            Unavailable: the keyword index cannot be read.
+        """
+        self._classes(request.filters.category)
+        self._keyword()
+
     def preload(self) -> None:
         """Load the analyser, the encoder and both indexes side by side."""
         with ThreadPoolExecutor(max_workers=3) as pool:

@@ -14,6 +14,7 @@ from lifehelper_data.domain.ports import Clock
 from lifehelper_data.domain.release import Release
 from lifehelper_data.settings import Settings
 from lifehelper_data.stores.layout import Layout
+from lifehelper_data.stores.measures import null_counts, rows_per_user
 from lifehelper_data.stores.query import QueryResult, run_query
 from lifehelper_data.stores.releases import ReleaseReader, ReleaseRef, ReleaseStore
 
@@ -99,6 +100,14 @@ class Workspace:
     def dictionary(self) -> pl.DataFrame:
         """Return the data dictionary: table, column, type, nullable, meaning."""
         return self._reader.frame("SELECT * FROM data_dictionary")
+
+    def rows_per_user(self, table: str) -> pl.DataFrame:
+        """Return user_id, rows of a table that has users; memory does not grow with its rows."""
+        return rows_per_user(self._reader, table)
+
+    def null_counts(self, table: str) -> dict[str, int]:
+        """Return the number of nulls of every nullable column of a table."""
+        return null_counts(self._reader, table)
 
     def sql(self, query: str) -> QueryResult:
         """Run one read-only query on the release.

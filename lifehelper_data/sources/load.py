@@ -19,7 +19,14 @@ from lifehelper_data.domain.ports import NoProgress, Progress
 from lifehelper_data.sources.casting import CastRows, CastRules, cast_rows
 from lifehelper_data.sources.guard import guard_select
 from lifehelper_data.sources.mapping import SourceMapping, load_mapping, matching_files
-from lifehelper_data.sources.scratch import as_text, batches, connect_scratch, file_digest, quoted
+from lifehelper_data.sources.scratch import (
+    as_text,
+    batches,
+    connect_scratch,
+    file_digest,
+    quoted,
+    sql_reason,
+)
 from lifehelper_data.sources.staging import Staging
 
 BATCH_ROWS: Final = 50_000
@@ -209,6 +216,6 @@ class SourceReader:
 
 
 def _select_failed(table: str, error: duckdb.Error) -> MappingError:
-    reason = str(error).splitlines()[0]
+    reason = sql_reason(error)
     hint = "; use try_cast" if reason.startswith("Conversion Error") else ""
     return MappingError(f"tables.{table}.sql: {reason}{hint}", field=table)

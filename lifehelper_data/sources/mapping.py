@@ -38,7 +38,6 @@ FORMATS_BY_SUFFIX: Final = {
     ".parquet": "parquet",
 }
 
-FileFormat = Literal["csv", "tsv", "jsonl", "parquet"]
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _DEFAULT_DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
 
@@ -49,13 +48,21 @@ class FileSpec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: str = Field(min_length=1, description="path or glob, relative to the mapping file")
-    format: FileFormat | None = Field(None, description="default: by the file's ending")
+    format: str | None = Field(None, description="csv, tsv, jsonl, parquet; default: by the ending")
     encoding: str = Field("utf-8", description="one of: " + ", ".join(sorted(ENCODINGS)))
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     quote: Annotated[str, Field(max_length=1)] = Field('"', description="empty: no quoting")
     header: bool = Field(True, description="whether the first line names the columns")
     columns: tuple[str, ...] | None = Field(None, description="names that replace the header's")
     null_values: tuple[str, ...] = Field((), description="texts that mean null, beside empty")
+
+    @field_validator("format")
+    @classmethod
+    def _known_format(cls, value: str | None) -> str | None:
+        if value is not None and value not in FORMATS_BY_SUFFIX.values():
+            known = ", ".join(sorted(set(FORMATS_BY_SUFFIX.values())))
+            raise ValueError(f"unknown format {value!r}; known: {known}")
+        return value
 
     @field_validator("encoding")
     @classmethod

@@ -70,3 +70,10 @@ def file_digest(path: Path) -> str:
             return hashlib.file_digest(handle, "sha256").hexdigest()
     except OSError as error:
         raise SourceError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
+
+
+def sql_reason(error: duckdb.Error) -> str:
+    """Return what DuckDB says of an error on one line: the fault, and the names it suggests."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    hints = [line for line in lines[1:] if line.startswith(("Did you mean", "Candidate"))]
+    return "; ".join(lines[:1] + hints)

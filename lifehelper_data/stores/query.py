@@ -112,7 +112,9 @@ class _named_errors:  # noqa: N801 - reads as a phrase in a with statement
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, duckdb.Error):
-            raise InvalidRequest(str(error).splitlines()[0], field="query") from error
+            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+            hints = [line for line in lines[1:] if line.startswith(("Did you mean", "Candidate"))]
+            raise InvalidRequest("; ".join(lines[:1] + hints), field="query") from error
 
 
 def _write_parquet(path: Path, batches: pa.RecordBatchReader) -> int:

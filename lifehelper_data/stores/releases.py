@@ -256,7 +256,9 @@ class ReleaseStore:
 
     def _not_found(self, ref: ReleaseRef) -> NotFound:
         numbers, tags = self.numbers(), read_tags(self.layout)
-        if ref == CURRENT:
+        if not numbers:
+            hint = "nothing has been published here; run `lifehelper build`"
+        elif ref == CURRENT:
             hint = "no release is in service yet; run `lifehelper release promote N`"
         else:
             hint = f"release {ref!r} does not exist"

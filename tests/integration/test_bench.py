@@ -165,6 +165,7 @@ def test_encoder_is_measured_for_documents_and_queries() -> None:
 def test_increments_names_every_asset() -> None:
     rows = quick("increments")
     assert {"of which tables", "of which keyword_index", "of which embeddings"} <= rows.keys()
+    assert any(what.startswith("of which loading the encoder") for what in rows)
     assert rows["build with 1% new titles"].peer_name == "full build"
 
 

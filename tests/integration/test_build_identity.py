@@ -239,3 +239,12 @@ def test_a_column_that_select_star_would_lose_silently_is_named(tmp_path: Path) 
         encoding="utf-8",
     )
     assert build(tmp_path / "w", shop.mapping).release.release.number == 2  # the owner's word
+
+
+def test_an_empty_catalog_is_not_put_in_service(tmp_path: Path) -> None:
+    shop = TinyShop.create(tmp_path / "shop")
+    build(tmp_path / "w", shop.mapping)
+    shop.write("books.csv", "book_id,title,price,category", [])
+    with pytest.raises(CheckFailed, match="books_not_empty: 0 books"):
+        build(tmp_path / "w", shop.mapping)
+    assert store(tmp_path / "w").current_number() == 1

@@ -83,13 +83,13 @@ def test_without_encoder_the_answer_is_keyword_only(
     def unavailable(_settings: object) -> None:
         raise Unavailable("the model cannot be loaded")
 
+    assert small.search({"query": "바다"}).degraded is None
     monkeypatch.setattr(LOAD_QUERY_ENCODER, unavailable)
     with shop.open() as opened:
         response = opened.search({"query": "바다"}, explain=True)
     assert response.degraded == "keyword-only"
     legs = {leg.leg for r in response.results if r.explanation for leg in r.explanation.legs}
     assert legs == {"keyword"}
-    assert small.search({"query": "바다"}).degraded is None
 
 
 def test_without_the_stored_vectors_the_answer_is_keyword_only(damaged: SearchShop) -> None:

@@ -41,7 +41,11 @@ QUARANTINE: Final = Table(
     duplicates=Duplicates.REPEATED_ROW,
     columns=(
         text("table_name", "contract table the row was meant for", nullable=False),
-        text("key", "the row's key as the source wrote it (JSON)", nullable=False),
+        text(
+            "key",
+            "its key as JSON, as the source wrote it (duplicate: as cast)",
+            nullable=False,
+        ),
         text("column_name", "first bad column; null for a duplicate"),
         text("value", "the bad value as text"),
         text("reason", "bad_value:<rule> or duplicate", nullable=False),

@@ -28,7 +28,6 @@ class PageContent:
         settings: the tunables it was built with.
         quality: its data quality.
         checks: its checks.
-        described: books with a description: those that can have a vector.
         calibration: the similarity scale, one row, or none.
         quarantine: up to 50 rows, taken in turn from every table and reason.
         rejects: up to 50 lines, taken in turn from every file and reason.
@@ -40,7 +39,6 @@ class PageContent:
     settings: Settings
     quality: DataQuality
     checks: Sequence[CheckResult]
-    described: int
     calibration: pl.DataFrame
     quarantine: pl.DataFrame
     rejects: pl.DataFrame
@@ -69,19 +67,17 @@ def measure_page(workspace: Workspace, checks: Sequence[CheckResult] | None = No
         Unavailable: the release cannot be read.
     """
     quality = measure_data_quality(workspace)
-    books = workspace.table("books")
     if checks is None:
         with open_store(workspace.path).open(workspace.release.number) as reader:
             checks = run_checks(reader)
     searches: Sequence[SampleAnswer] | str = TABLES_ONLY
     if KEYWORD_INDEX in workspace.release.content.artifacts:
-        searches = ask(workspace, choose_queries(books, quality.popularity))
+        searches = ask(workspace, choose_queries(workspace.table("books"), quality.popularity))
     return PageContent(
         release=workspace.release,
         settings=release_settings(workspace.release),
         quality=quality,
         checks=checks,
-        described=books.height - books["description"].null_count(),
         calibration=_table_or_none(workspace, "similarity_calibration"),
         quarantine=in_turn(workspace.table("quarantine"), ("table_name", "reason"), SHOWN_ROWS),
         rejects=in_turn(workspace.table("rejects"), ("source_file", "reason"), SHOWN_ROWS),

@@ -109,6 +109,12 @@ def test_machine_says_how_busy_it_was() -> None:
     assert isinstance(described["packages"], dict)
 
 
+def test_machine_is_busy_if_more_than_its_cores_were_wanted() -> None:
+    assert machine([10_000.0, 0.0, 0.0])["busy"] is True
+    assert machine([0.0, 10_000.0, 0.0])["busy"] is False
+    assert machine([])["busy"] is False
+
+
 def test_every_file_of_the_folder_is_listed_under_its_name() -> None:
     folder = Path(benchmarks.__file__).parent
     files = {path.stem for path in folder.glob("[a-z]*.py")} - {"kit"}

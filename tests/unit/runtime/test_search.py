@@ -275,6 +275,13 @@ def test_filters_reach_both_legs_before_their_pools_are_cut() -> None:
     assert vectors.asked == [(1, [7])]
 
 
+def test_a_book_that_the_table_has_not_takes_no_place_in_a_filtered_pool() -> None:
+    # with `mask[rows]` alone in `_aligned`: row -1 is the last book's
+    keyword = Leg({77: 9.0, 9: 1.0}, ids=[9, 77])
+    opened = engine(keyword, books=catalog(BOOKS, {9: 5_000}), keyword_pool=1)
+    assert ids(search(opened, filters={"price_max": 9_000})) == [9]
+
+
 @pytest.mark.parametrize("category", ["시", "문학"])
 def test_a_category_is_a_class_or_the_core_classes_of_an_onboarding_category(category: str) -> None:
     found = search(engine(Leg({1: 9.0, 2: 8.0, 4: 7.0})), filters={"category": category})

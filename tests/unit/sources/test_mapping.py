@@ -4,8 +4,15 @@ import pytest
 
 from lifehelper_data.domain.contract import TABLES
 from lifehelper_data.domain.errors import LifehelperError, MappingError, NotFound
+from lifehelper_data.sources.formats import READERS
 from lifehelper_data.sources.load import source_digest
-from lifehelper_data.sources.mapping import ENCODINGS, FileSpec, load_mapping, matching_files
+from lifehelper_data.sources.mapping import (
+    ENCODINGS,
+    FORMATS_BY_SUFFIX,
+    FileSpec,
+    load_mapping,
+    matching_files,
+)
 
 BOOKS = '[tables.books]\nsql = "select * from raw"\n'
 RAW = '[files.raw]\npath = "a.csv"\n'
@@ -93,7 +100,7 @@ def test_every_encoding_can_be_read(codec: str) -> None:
             "files.raw",
             "cannot tell the format of 'a.txt'; set format to csv, tsv, jsonl or parquet",
         ),
-        (RAW + 'format = "xlsx"\n' + BOOKS, "files.raw.format", "'csv', 'tsv', 'jsonl'"),
+        (RAW + 'format = "xlsx"\n' + BOOKS, "files.raw.format", "csv, jsonl, parquet, tsv"),
         (RAW + "header = false\n" + BOOKS, "files.raw", r"header = false needs columns = \["),
         (RAW + 'delimiter = ";;"\n' + BOOKS, "files.raw.delimiter", "at most 1 character"),
         (RAW + 'delimiter = "\\n"\n' + BOOKS, "files.raw", "cannot be a line break"),
@@ -204,3 +211,7 @@ def test_digest_changes_with_content_and_mapping_but_not_with_paths(tmp_path: Pa
     assert source_digest(written(tmp_path, RAW.replace("a.csv", "b.csv") + BOOKS)) == first
     (tmp_path / "b.csv").write_text("a\n2\n", encoding="utf-8")
     assert source_digest(path) != first
+
+
+def test_every_format_a_mapping_knows_has_a_reader() -> None:
+    assert set(READERS) == set(FORMATS_BY_SUFFIX.values())
