@@ -173,7 +173,9 @@ def _sync(
             table.delete(plan.to_delete)
         if len(plan.to_embed):
             missing = wanted.filter(pl.col("item_id").is_in(plan.to_embed.tolist()))
-            _embed(context, table, texts, dict(missing.iter_rows()), encoder.get())
+            _embed(
+                context, table, texts, dict(missing.iter_rows()), encoder.get(len(plan.to_embed))
+            )
         version = table.publish(index_from_rows=context.settings.vectors.index_from_rows)
     return vectors_artifact(context.layout, name, version), len(plan.to_embed)
 

@@ -52,7 +52,7 @@ def build_presets(context: BuildContext, tables: Mapping[str, TableParts]) -> Bu
     vectors = _known(context)
     new = {d: name for d, (_, name) in zip(digests, words, strict=True) if d not in vectors}
     if new:
-        encoded = LazyEncoder(context).get().encode_queries(list(new.values()))
+        encoded = LazyEncoder(context).get(len(new)).encode_queries(list(new.values()))
         vectors |= {key: row.tolist() for key, row in zip(new, encoded, strict=True)}
     with context.scratch() as scratch, context.part_writer(scratch, ASSET) as writer:
         writer.append(

@@ -2,7 +2,7 @@
 
 from lifehelper_data.models.encoder import Encoder
 from lifehelper_data.models.from_settings import encoder_settings
-from lifehelper_data.models.load import load_document_encoder
+from lifehelper_data.models.load import load_batch_encoder
 from lifehelper_data.pipelines.context import BuildContext
 
 
@@ -13,12 +13,14 @@ class LazyEncoder:
         self._settings = encoder_settings(context.settings)
         self._context = context
         self._encoder: Encoder | None = None
+        self._texts = 0
 
-    def get(self) -> Encoder:
-        """Return the encoder."""
-        if self._encoder is None:
+    def get(self, texts: int) -> Encoder:
+        """Return an encoder for so many texts; a light one may serve a few."""
+        if self._encoder is None or texts > self._texts:
             self._context.progress.step("loading the encoder", 0, None)
-            self._encoder = load_document_encoder(self._settings)
+            self._encoder = load_batch_encoder(self._settings, texts)
+            self._texts = texts
         return self._encoder
 
     @property

@@ -190,7 +190,9 @@ class _Reading:
 
     def _collect(self, wanted: Mapping[str, Sequence[str]]) -> None:
         distinct = list(dict.fromkeys(text for texts in wanted.values() for text in texts))
-        words = dict(zip(distinct, self.analyser.content_words(distinct), strict=True))
+        # an analyser is not asked, and so not loaded, where nothing changed
+        analysed = self.analyser.content_words(distinct) if distinct else []
+        words = dict(zip(distinct, analysed, strict=True))
         for of in Field:
             collector = self.collectors[of]
             for text in wanted[_SOURCE_OF[of]]:

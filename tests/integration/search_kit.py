@@ -26,7 +26,7 @@ Vectors = npt.NDArray[np.float32]
 
 FIXTURE_VECTORS = ROOT / "fixtures" / "vectors"
 FIXTURE_SHOP = SOURCES / "fixture_shop.toml"
-LOAD_DOCUMENT_ENCODER = "lifehelper_data.pipelines.lazy_encoder.load_document_encoder"
+LOAD_BATCH_ENCODER = "lifehelper_data.pipelines.lazy_encoder.load_batch_encoder"
 LOAD_QUERY_ENCODER = "lifehelper_data.runtime.open_search.load_query_encoder"
 KIWI = "lifehelper_data.models.korean._kiwi"
 
@@ -170,7 +170,7 @@ class CommittedVectors:
 def encoding_with(encoder: Encoder) -> Iterator[None]:
     """Let builds and searches inside the block use this encoder."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LOAD_DOCUMENT_ENCODER, lambda _settings: encoder)
+        patch.setattr(LOAD_BATCH_ENCODER, lambda _settings, _texts: encoder)
         patch.setattr(LOAD_QUERY_ENCODER, lambda _settings: encoder)
         yield
 
@@ -183,7 +183,7 @@ def nothing_loaded() -> Iterator[None]:
         raise AssertionError("a model was loaded although nothing changed")
 
     with pytest.MonkeyPatch.context() as patch:
-        for place in (LOAD_DOCUMENT_ENCODER, KIWI):
+        for place in (LOAD_BATCH_ENCODER, KIWI):
             patch.setattr(place, loaded)
         yield
 

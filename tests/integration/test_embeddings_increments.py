@@ -13,7 +13,7 @@ from lifehelper_data.domain.embedding_text import book_text
 from lifehelper_data.pipelines.build import WholeBuild
 from tests.integration.build_kit import identities, store
 from tests.integration.search_kit import (
-    LOAD_DOCUMENT_ENCODER,
+    LOAD_BATCH_ENCODER,
     Book,
     SearchShop,
     WordEncoder,
@@ -146,7 +146,7 @@ def test_a_changed_title_without_description_loads_no_encoder(
     grown: Grown, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # with an encoder loaded before the plan is made
     first = grown.last
-    monkeypatch.setattr(LOAD_DOCUMENT_ENCODER, loaded_for_nothing)
+    monkeypatch.setattr(LOAD_BATCH_ENCODER, loaded_for_nothing)
     grown.change(10, title="등불 제목")
     second = grown.build()
     assert second.release.published
@@ -161,7 +161,7 @@ def test_a_price_stock_or_year_change_touches_no_vector_and_no_posting(
     first = grown.last
     folders = [grown.shop.workspace / name for name in ("vectors", "keyword")]
     before = [sizes(folder) for folder in folders]
-    monkeypatch.setattr(LOAD_DOCUMENT_ENCODER, loaded_for_nothing)
+    monkeypatch.setattr(LOAD_BATCH_ENCODER, loaded_for_nothing)
     grown.change(31, price=1)
     grown.change(32, price=None)
     grown.change(33, in_stock=False, pub_year=1999)
@@ -254,7 +254,7 @@ def test_one_vector_has_no_scale(tmp_path: Path, encoder: WordEncoder) -> None:
     assert built.release.in_service
 
 
-def loaded_for_nothing(_settings: object) -> None:
+def loaded_for_nothing(*_: object) -> None:
     raise AssertionError("the encoder was loaded although no text changed")
 
 

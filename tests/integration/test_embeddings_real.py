@@ -16,7 +16,7 @@ from lifehelper_data.models.load import EncoderSettings
 from lifehelper_data.models.sentence_encoder import SentenceEncoder
 from tests.integration.build_kit import identities, store
 from tests.integration.search_kit import (
-    LOAD_DOCUMENT_ENCODER,
+    LOAD_BATCH_ENCODER,
     Book,
     SearchShop,
     artifact_identities,
@@ -83,7 +83,7 @@ def encoders(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[int, Counting]]:
         loaded[settings.batch_size] = Counting(load.load_document_encoder(settings))
         return loaded[settings.batch_size]
 
-    monkeypatch.setattr(LOAD_DOCUMENT_ENCODER, counted)
+    monkeypatch.setattr(LOAD_BATCH_ENCODER, lambda settings, _texts: counted(settings))
     yield loaded
 
 

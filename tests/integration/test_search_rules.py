@@ -28,6 +28,7 @@ SMALL = [
     Book(book_id=6, title="바다 노래", description="바다 파도", category="시", in_stock=False),
     Book(book_id=7, title="바다 그림", category="소설", price=30_000, pub_year=2024),
     Book(book_id=8, title="소설", description="이야기 짓기", author="김하늘"),
+    Book(book_id=10, title="부엌에서 온 소식"),  # shares the particle of "바다에서"
 ]
 
 
