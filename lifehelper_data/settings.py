@@ -76,6 +76,9 @@ class SearchTunables(_Section):
     author_weight: float = Field(2, ge=0, description="BM25 weight of the author")
     description_weight: float = Field(0.5, ge=0, description="BM25 weight of the description")
     bigram_weight: float = Field(0.5, ge=0, description="factor of bigram against morpheme matches")
+    keyword_engine: Literal["postings", "rank_bm25"] = Field(
+        "postings", description="rank_bm25: the reference library, for small catalogs"
+    )
     bm25_formula: Literal["okapi", "lucene"] = Field("lucene", description="formula of BM25")
 
 

@@ -8,6 +8,7 @@ from lifehelper_data.models.load import load_query_encoder
 from lifehelper_data.runtime.search import SearchEngine
 from lifehelper_data.settings import Settings
 from lifehelper_data.stores.keyword_index import KeywordIndex
+from lifehelper_data.stores.keyword_reference import RankBm25Fields
 from lifehelper_data.stores.layout import Layout
 from lifehelper_data.stores.releases import ReleaseReader
 from lifehelper_data.stores.search_catalog import SearchCatalog
@@ -19,14 +20,15 @@ def open_search(layout: Layout, reader: ReleaseReader, settings: Settings) -> Se
     """Return a search engine over the books of a release; legs load at the first search."""
     artifacts = reader.release.content.artifacts
 
-    def keyword() -> KeywordIndex:
+    def keyword() -> KeywordIndex | RankBm25Fields:
         artifact = artifacts.get("books_keyword")
         if artifact is None:
             raise Unavailable(
                 f"release {reader.number} has no keyword index: it holds tables only; set "
                 "run.search_assets = true and run `lifehelper build`"
             )
-        return KeywordIndex.open(layout.root / artifact.path)
+        index = KeywordIndex.open(layout.root / artifact.path)
+        return RankBm25Fields(index) if settings.search.keyword_engine == "rank_bm25" else index
 
     def vectors() -> VectorSnapshot | None:
         artifact = artifacts.get("books_vectors")

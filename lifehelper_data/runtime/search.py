@@ -27,6 +27,7 @@ from lifehelper_data.runtime.search_results import (
 )
 from lifehelper_data.settings import SearchTunables
 from lifehelper_data.stores.keyword_index import KeywordIndex
+from lifehelper_data.stores.keyword_reference import RankBm25Fields
 from lifehelper_data.stores.search_catalog import SearchCatalog
 from lifehelper_data.stores.vector_snapshot import VectorSnapshot
 
@@ -70,7 +71,7 @@ class SearchEngine:
 
     release_id: int
     catalog: SearchCatalog
-    open_keyword: Callable[[], KeywordIndex]
+    open_keyword: Callable[[], KeywordIndex | RankBm25Fields]
     open_vectors: Callable[[], VectorSnapshot | None]
     load_encoder: Callable[[], Encoder]
     tunables: SearchTunables
@@ -231,7 +232,7 @@ class SearchEngine:
         except (NotFound, Unavailable):
             return None  # the search itself says so
 
-    def _keyword(self) -> KeywordIndex:
+    def _keyword(self) -> KeywordIndex | RankBm25Fields:
         return self._once.get("keyword", self.open_keyword)
 
     def _vectors(self) -> VectorSnapshot | None:
