@@ -45,7 +45,9 @@ print(json.dumps({"queries": queries, "errors": errors, "mixed": mixed, "seen": 
 def _marked_shop(shop: TinyShop, marker: int) -> None:
     """Write books whose price, and reviews whose number of half stars, say the same number."""
     shop.write(
-        "books.csv", "book_id,title,price", [f"{i},책 {i},{1000 + marker}" for i in range(1, 21)]
+        "books.csv",
+        "book_id,title,price,category",
+        [f"{i},책 {i},{1000 + marker},소설" for i in range(1, 21)],
     )
     shop.write(
         "reviews.csv",
@@ -92,8 +94,8 @@ def test_kill_at_any_moment_leaves_a_release_that_verifies_and_a_rerun_repairs(
     for attempt in range(KILLS):
         shop.write(
             "books.csv",
-            "book_id,title,price",
-            [f"{i},책 {i},{2000 + attempt}" for i in range(1, 51)],
+            "book_id,title,price,category",
+            [f"{i},책 {i},{2000 + attempt},소설" for i in range(1, 51)],
         )
         process = subprocess.Popen(
             command("build", "-w", tmp_path / "w", "-s", shop.mapping),
