@@ -181,14 +181,17 @@ ROWS = 2_000_000 if FULL else 400_000
 PEAK_LIMIT_MB = 1_500
 
 MEASURED = """
-import resource, sys
+import re, sys
+from pathlib import Path
 from lifehelper_data.cli.main import main
 try:
     main(sys.argv[1:])
 except SystemExit as done:
     heavy = [m for m in ("torch", "kiwipiepy", "sentence_transformers", "dagster", "lancedb")
              if m in sys.modules]
-    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    # not ru_maxrss: a child inherits that of the process that started it
+    status = Path("/proc/self/status").read_text()
+    peak_mb = int(re.search(r"VmHWM:\\s+(\\d+) kB", status)[1]) / 1000
     print("PEAK", peak_mb, heavy, done.code, file=sys.stderr)
 """
 
