@@ -4,10 +4,9 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
@@ -16,6 +15,9 @@ import pyarrow.parquet
 from lifehelper_data.domain.errors import InvalidRequest
 from lifehelper_data.stores.atomic import replace_file
 from lifehelper_data.stores.releases import ReleaseReader
+
+if TYPE_CHECKING:
+    import pandas as pd  # takes 0.4 s, and few ask for it
 
 BATCH_ROWS: Final = 100_000
 _READING: Final = {"SELECT", "EXPLAIN"}
@@ -40,7 +42,7 @@ class QueryResult:
         with _named_errors():
             return self.reader.frame(self.query)
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_pandas(self) -> "pd.DataFrame":
         """Return all rows as a pandas frame."""
         return self.to_polars().to_pandas()
 
