@@ -27,8 +27,8 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
-    name: Annotated[
-        str | None, typer.Argument(help="Which benchmark; without it: the list.")
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Which benchmarks; without any: the list.")
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A small size that is held against no bar.")
@@ -47,21 +47,30 @@ def bench(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure ours beside its peers, quality first; exit 1 if a bar is missed."""
+    """Measure ours beside its peers, quality first; exit 1 if a bar is missed.
+
+    With --json one name gives one document, several give {"benchmarks": [...]}.
+    """
     known = load_benchmarks(CHECKOUT)
-    if name is None:
+    if not names:
         _show_list(known, as_json=as_json)
         return
-    if name not in known:
-        raise NotFound(f"no benchmark {name!r}; known: {', '.join(known)}", field="name")
+    for name in names:
+        if name not in known:
+            raise NotFound(f"no benchmark {name!r}; known: {', '.join(known)}", field="name")
     kept_in = _history_file(workspace, history)
-    document, result = _run(known[name], quick=quick)
-    _append(kept_in, document)
+    documents: list[dict[str, object]] = []
+    all_hold = True
+    for name in names:
+        document, result = _run(known[name], quick=quick)
+        _append(kept_in, document)
+        documents.append({**document, "history": str(kept_in)})
+        all_hold = all_hold and bool(result.holds)
+        if not as_json:
+            _show(known[name], result, kept_in, quick=quick)
     if as_json:
-        print_json({**document, "history": str(kept_in)})
-    else:
-        _show(known[name], result, kept_in, quick=quick)
-    if not result.holds:
+        print_json(documents[0] if len(documents) == 1 else {"benchmarks": documents})
+    if not all_hold:
         raise typer.Exit(EXIT_REFUSED)
 
 

@@ -91,6 +91,18 @@ def test_bar_that_holds_is_good_and_every_run_is_kept(
     assert shown["machine"] == {"cores": 2}
 
 
+def test_several_names_run_in_turn_and_make_one_document(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    one_benchmark(monkeypatch, ours=5.0)
+    code, printed = said(capsys, "turtle", "turtle", "--history", tmp_path / "h", "--json")
+    assert code == 0
+    assert [found["benchmark"] for found in json.loads(printed)["benchmarks"]] == ["turtle"] * 2
+    code, printed = said(capsys, "turtle", "sloth", "--history", tmp_path / "h", "--json")
+    assert code == 2  # nothing is run before every name is known
+    assert len((tmp_path / "h").read_text(encoding="utf-8").splitlines()) == 2
+
+
 def test_missed_bar_is_printed_kept_and_refused(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
