@@ -122,21 +122,37 @@ def _header(reader: LineReader, path: Path, spec: FileSpec, blanks: bytes) -> li
                 field=path.name,
             )
         if raw is not None:
-            if names is None:
-                try:
-                    names, spanned = _record(reader, spec, None)
-                except _Unreadable as problem:
-                    raise SourceError(
-                        f"the header of {path.name!r} cannot be read ({problem.reason}): check the "
-                        f"encoding {spec.encoding!r} or declare columns = [...]",
-                        field=path.name,
-                    ) from problem
-            else:
-                spanned = 1
+            found, spanned = _header_record(reader, path, spec)
+            names = names or found
             for _ in range(spanned):
                 reader.take()
     assert names is not None  # noqa: S101 - the mapping requires columns where header = false
     return checked_columns(names, path)
+
+
+def _header_record(reader: LineReader, path: Path, spec: FileSpec) -> tuple[list[str], int]:
+    """Read the header; where the mapping names the columns, only see how many lines to skip.
+
+    A header over several lines may be a stray quote that swallows rows, so it is taken for one only
+    if the mapping names as many columns as it has.
+    """
+    try:
+        names, spanned = _record(reader, spec, len(spec.columns) if spec.columns else None)
+    except _Unreadable as problem:
+        if spec.columns:
+            return [], 1
+        raise SourceError(
+            f"the header of {path.name!r} cannot be read ({problem.reason}): check the "
+            f"encoding {spec.encoding!r} or declare columns = [...]",
+            field=path.name,
+        ) from problem
+    if spanned > 1 and not spec.columns:
+        raise SourceError(
+            f"the header of {path.name!r} spans {spanned} lines (an unclosed quote?): mend it, or "
+            "declare columns = [...]",
+            field=path.name,
+        )
+    return names, spanned
 
 
 def checked_columns(names: list[str], path: Path) -> list[str]:
