@@ -10,15 +10,17 @@ import tomllib
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from lifehelper_data.domain.errors import InvalidRequest
 from lifehelper_data.domain.popularity import PopularityMethod
 from lifehelper_data.domain.retention import Retention
 
 ENV_PREFIX: Final = "LIFEHELPER__"
+TUNABLE_SECTIONS: Final = {"load", "popularity", "encoder", "search", "vectors"}
+"""Sections that decide results; the others say how the work is done, kept and reported."""
 
 
 class _Section(BaseModel):
@@ -69,6 +71,12 @@ class SearchTunables(_Section):
 
     keyword_pool: int = Field(200, ge=1, le=10_000, description="books the keyword leg delivers")
     vector_pool: int = Field(50, ge=1, le=10_000, description="books the vector leg delivers")
+    sort_vector_pool: int = Field(
+        20, ge=0, le=10_000, description="of the vector leg, books that a sort rule may order"
+    )
+    popularity_boost: float = Field(
+        0, ge=0, description="weight of popularity (0-1) added to the fused score"
+    )
     rrf_k: float = Field(60, gt=0, description="k of reciprocal rank fusion")
     keyword_weight: float = Field(1, ge=0, description="weight of the keyword leg")
     vector_weight: float = Field(1, ge=0, description="weight of the vector leg")
@@ -130,6 +138,55 @@ class RetentionSettings(_Section):
         )
 
 
+class FreshnessSettings(_Section):
+    """How old what is served may be before it is reported; it is served all the same."""
+
+    price_stock_s: float = Field(300, gt=0, description="prices and stock, seconds")
+    new_books_s: float = Field(3600, gt=0, description="new books with their vectors, seconds")
+    popularity_s: float = Field(86_400, gt=0, description="popularity, seconds")
+    history_s: float = Field(300, gt=0, description="purchases, library and reviews, seconds")
+
+
+class CursorSettings(_Section):
+    """How cursors are signed."""
+
+    secret: SecretStr | None = Field(
+        None,
+        description="key of the signature; unset: a random one kept in the workspace. Set the same "
+        "in every process that serves a copy of the workspace",
+    )
+
+
+class AlertSettings(_Section):
+    """Who is told when a scheduled run fails."""
+
+    webhook_url: str | None = Field(
+        None,
+        pattern=r"^https?://",
+        description="address that gets a JSON document by POST for every failed run",
+    )
+    timeout_s: float = Field(5, gt=0, description="seconds to wait for the address")
+
+
+class EvaluationSettings(_Section):
+    """How evaluations are made and judged; nothing of it changes a release."""
+
+    seed: int = Field(7, ge=0, description="seed of samples, references and resampling")
+    sample: int = Field(200, ge=1, le=100_000, description="books that known-item cases come from")
+    resamples: int = Field(10_000, ge=100, description="resamples per bootstrap interval")
+    chunk_cases: int = Field(50, ge=1, description="outputs written at a time")
+    margins: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
+        default_factory=dict,
+        description='suite.metric -> smallest difference that matters, such as "search.ndcg@10"',
+    )
+    user_key: SecretStr | None = Field(
+        None,
+        min_length=16,
+        description="key of the digests that stand for user ids; unset: one made per workspace, "
+        "so that runs of two workspaces pair on users only if both set the same key",
+    )
+
+
 class Settings(_Section):
     """A whole configuration."""
 
@@ -143,10 +200,14 @@ class Settings(_Section):
     vectors: VectorTunables = VectorTunables()
     run: RunSettings = RunSettings()
     retention: RetentionSettings = RetentionSettings()
+    evaluation: EvaluationSettings = EvaluationSettings()
+    freshness: FreshnessSettings = FreshnessSettings()
+    alerts: AlertSettings = AlertSettings()
+    cursor: CursorSettings = CursorSettings()
 
     def tunables(self) -> dict[str, object]:
         """Return what decides results, JSON-ready."""
-        return self.model_dump(mode="json", exclude={"source", "run", "retention"})
+        return self.model_dump(mode="json", include=TUNABLE_SECTIONS)
 
     def tunables_hash(self) -> str:
         """Return the sha256 of the tunables."""

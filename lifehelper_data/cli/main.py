@@ -6,7 +6,8 @@ from typing import Any
 
 import typer
 
-from lifehelper_data.cli import bench, build, doctor, release, report, schema, search, sql
+from lifehelper_data.cli import bench, build, dagster, doctor, release, report, schema, search, sql
+from lifehelper_data.cli import eval as evaluation
 from lifehelper_data.cli.output import print_error
 from lifehelper_data.domain.errors import EXIT_BAD_INPUT, LifehelperError, Unavailable
 
@@ -27,7 +28,9 @@ report.register(app)
 schema.register(app)
 doctor.register(app)
 bench.register(app)
+dagster.register(app)
 app.add_typer(release.app, name="release")
+app.add_typer(evaluation.app, name="eval")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

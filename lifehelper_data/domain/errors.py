@@ -51,6 +51,12 @@ class NotFound(LifehelperError):
     status = 404
 
 
+class CursorExpired(LifehelperError):
+    """A cursor is too old, was not issued here, or belongs to another request or release."""
+
+    status = 410
+
+
 class MappingError(InvalidRequest):
     """The mapping file or one of its SELECTs is wrong."""
 

@@ -6,14 +6,11 @@ from pathlib import Path
 
 from lifehelper_data.domain.build import BuildReport
 from lifehelper_data.domain.release import TableParts
+from lifehelper_data.pipelines.build_catalog import build_catalog
 from lifehelper_data.pipelines.build_popularity import build_popularity
-from lifehelper_data.pipelines.build_release import (
-    OnWait,
-    ReleaseReport,
-    compose_release,
-    publish_release,
-)
+from lifehelper_data.pipelines.build_release import OnWait, ReleaseReport, publish_release
 from lifehelper_data.pipelines.build_tables import build_tables
+from lifehelper_data.pipelines.compose import compose_release
 from lifehelper_data.pipelines.context import BuildContext
 from lifehelper_data.stores.releases import ReleaseStore
 from lifehelper_data.stores.sessions import build_session
@@ -71,9 +68,12 @@ def build_all(
     with build_session(context.layout, context.clock):
         tables = build_tables(context, source)
         clean = tables.record.tables
-        assets = [tables, build_popularity(context, clean)]
+        catalog = build_catalog(context, clean)
+        indexed = {**clean, **catalog.record.tables}
+        derived = [build_popularity(context, indexed)]
         if context.settings.run.search_assets:
-            assets += build_search_assets(context, clean)
+            derived += build_search_assets(context, indexed)
+        assets = [tables, *derived]
         content = compose_release(context, [asset.record for asset in assets])
         release = publish_release(context, store, content, stage_only=stage_only, on_wait=on_wait)
     return WholeBuild(assets=tuple(assets), release=release, seconds=context.seconds() - started)

@@ -15,7 +15,9 @@ from lifehelper_data.stores.build_records import reusable_record, save_record
 from lifehelper_data.stores.vector_artifact import open_vectors
 
 ASSET: Final = "similarity_calibration"
-BUILDER_VERSION: Final = 1
+BUILDER_VERSION: Final = 2
+VECTORS_FACT: Final = "calibrated_vectors"
+"""Fact that says which vectors the scale was measured on."""
 
 
 def build_calibration(context: BuildContext, books: Artifact) -> BuildReport:
@@ -60,6 +62,7 @@ def build_calibration(context: BuildContext, books: Artifact) -> BuildReport:
         input_digest=digest,
         built_at=context.clock(),
         tables={SIMILARITY_CALIBRATION.name: written},
+        facts={VECTORS_FACT: books.identity},
     )
     save_record(context.layout, record)
     return BuildReport(record=record, reused=False, seconds=context.seconds() - started)

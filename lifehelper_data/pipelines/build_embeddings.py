@@ -22,6 +22,7 @@ from lifehelper_data.domain.ports import Progress
 from lifehelper_data.domain.release import Artifact, TableParts
 from lifehelper_data.models.encoder import Encoder, VectorSpace
 from lifehelper_data.models.from_settings import configured_space, encoder_settings
+from lifehelper_data.pipelines.build_catalog import CATALOG_FACT
 from lifehelper_data.pipelines.context import BuildContext
 from lifehelper_data.pipelines.lazy_encoder import LazyEncoder
 from lifehelper_data.stores.build_records import reusable_record, save_record
@@ -33,7 +34,7 @@ from lifehelper_data.stores.vectors import VectorTable
 ASSET: Final = "embeddings"
 BOOKS: Final = "books_vectors"
 HABITS: Final = "habits_vectors"
-BUILDER_VERSION: Final = 1
+BUILDER_VERSION: Final = 2
 UPSERT_ROWS: Final = 256
 """Vectors written at a time: what an interrupted build loses at the most."""
 
@@ -111,6 +112,7 @@ def build_embeddings(context: BuildContext, tables: Mapping[str, TableParts]) ->
             "encoder_model": context.settings.encoder.model,
             "texts_embedded": embedded,
             "encoder_precision": encoder.precision,
+            CATALOG_FACT: tables["books"].identity,
         },
     )
     save_record(context.layout, record)

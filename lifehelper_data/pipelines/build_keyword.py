@@ -17,6 +17,7 @@ from lifehelper_data.domain.release import Artifact, ArtifactFile, ArtifactKind,
 from lifehelper_data.domain.search.bm25 import Bm25, Formula
 from lifehelper_data.domain.search.exact_title import title_key
 from lifehelper_data.models.korean import KoreanAnalyser
+from lifehelper_data.pipelines.build_catalog import CATALOG_FACT
 from lifehelper_data.pipelines.context import BuildContext
 from lifehelper_data.stores.build_records import load_record, reusable_record, save_record
 from lifehelper_data.stores.keyword_build import build_keyword_index
@@ -27,7 +28,7 @@ from lifehelper_data.stores.table_reader import iter_rows, read_rows
 ASSET: Final = "keyword_index"
 BOOKS: Final = "books_keyword"
 HABITS: Final = "habits_keyword"
-BUILDER_VERSION: Final = 1
+BUILDER_VERSION: Final = 2
 _BOOK_COLUMNS: Final = ("book_id", "title", "author", "description")
 
 
@@ -71,7 +72,11 @@ def build_keyword(context: BuildContext, tables: Mapping[str, TableParts]) -> Bu
         built_at=context.clock(),
         tables={SEARCH_TITLES.name: titles},
         artifacts=artifacts,
-        facts={"analysis_version": analyser.version, "texts_analysed": analysed},
+        facts={
+            "analysis_version": analyser.version,
+            "texts_analysed": analysed,
+            CATALOG_FACT: tables["books"].identity,
+        },
     )
     save_record(context.layout, record)
     return BuildReport(record=record, reused=False, seconds=context.seconds() - started)

@@ -13,12 +13,13 @@ from lifehelper_data.domain.build import BuildRecord, BuildReport
 from lifehelper_data.domain.contract import POPULARITY
 from lifehelper_data.domain.popularity import METHODS, PopularityInputs, decayed_sales
 from lifehelper_data.domain.release import TableParts
+from lifehelper_data.pipelines.build_catalog import CATALOG_FACT
 from lifehelper_data.pipelines.context import BuildContext
 from lifehelper_data.stores.build_records import reusable_record, save_record
 from lifehelper_data.stores.popularity_counts import PopularityCounts, count_popularity
 
 ASSET: Final = "popularity"
-BUILDER_VERSION: Final = 1
+BUILDER_VERSION: Final = 2
 INPUTS: Final = ("books", "book_popularity", "user_purchases", "user_reviews")
 
 
@@ -68,7 +69,10 @@ def build_popularity(context: BuildContext, tables: Mapping[str, TableParts]) ->
         input_digest=digest,
         built_at=context.clock(),
         tables={POPULARITY.name: parts},
-        facts={"popularity_method": str(context.settings.popularity.method)},
+        facts={
+            "popularity_method": str(context.settings.popularity.method),
+            CATALOG_FACT: tables["books"].identity,
+        },
     )
     save_record(context.layout, record)
     return BuildReport(record=record, reused=False, seconds=context.seconds() - started)

@@ -1,19 +1,21 @@
 """Asset `release`: builders' outputs become one published release, promoted if its checks hold."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
-from lifehelper_data.code_version import code_hash, code_version
 from lifehelper_data.domain.build import BuildRecord
 from lifehelper_data.domain.checks import CheckResult
-from lifehelper_data.domain.contract import CONTRACT_VERSION
 from lifehelper_data.domain.release import Release, ReleaseContent, ReleaseState
-from lifehelper_data.pipelines.checks import require_checks
+from lifehelper_data.pipelines.checks import require_checks, run_checks
 from lifehelper_data.pipelines.context import BuildContext
+from lifehelper_data.stores.build_records import require_record, save_record
 from lifehelper_data.stores.promotion import promote
 from lifehelper_data.stores.releases import ReleaseStore
 
 OnWait = Callable[[str, float], None]
+
+STAGED: Final = "staged_release"
 
 _DECIDING_FACTS = ("tunables_hash", "code_hash", "source_watermarks", "text")
 """Facts that make a release another one although its tables are the same."""
@@ -40,34 +42,70 @@ class ReleaseReport:
     notes: tuple[str, ...] = ()
 
 
-def compose_release(context: BuildContext, records: Iterable[BuildRecord]) -> ReleaseContent:
-    """Put builders' outputs together.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedRelease:
+    """A release that lies ready, checked.
+
+    Attributes:
+        release: the release that holds the content.
+        published: whether it is new.
+        checks: its checks, in order.
+    """
+
+    release: Release
+    published: bool
+    checks: tuple[CheckResult, ...]
+
+
+def stage_release(
+    context: BuildContext,
+    store: ReleaseStore,
+    content: ReleaseContent,
+    *,
+    on_wait: OnWait | None = None,
+) -> StagedRelease:
+    """Publish a release without putting it in service, and run its checks.
+
+    Nothing is published if the release in service, or the newest one, already says the same.
 
     Args:
-        context: workspace and settings.
-        records: one per asset; later ones win where both made a table.
+        context: workspace, settings, clock and progress.
+        store: the releases.
+        content: what it holds.
+        on_wait: told while another process publishes.
+
+    Returns:
+        The release and its checks, whether they hold or not. It is kept as the output of
+        `staged_release`, which `promote_staged` takes up.
+
+    Raises:
+        WorkspaceLocked: another process publishes and `run.lock_wait_s` is over.
     """
-    by_asset = list(records)
-    facts: dict[str, object] = {
-        "contract_version": CONTRACT_VERSION,
-        "code_hash": code_hash(),
-        "code_version": code_version(),
-        "tunables": context.settings.tunables(),
-        "tunables_hash": context.settings.tunables_hash(),
-        "input_digests": {record.asset: record.input_digest for record in by_asset},
-        "vector_space_id": None,
-    }
-    for record in by_asset:
-        facts |= record.facts
-    return ReleaseContent(
-        tables={name: parts for record in by_asset for name, parts in record.tables.items()},
-        artifacts={name: a for record in by_asset for name, a in record.artifacts.items()},
-        files=tuple(file for record in by_asset for file in record.files),
-        table_counts={
-            name: counts for record in by_asset for name, counts in record.table_counts.items()
-        },
-        facts=facts,
+    release, published = _published(context, store, content, on_wait)
+    context.progress.step("checking", 0, None)
+    with store.open(release.number) as reader:
+        checks = tuple(run_checks(reader))
+    record = BuildRecord(
+        asset=STAGED,
+        input_digest=release.identity,
+        built_at=context.clock(),
+        facts={"number": release.number},
     )
+    save_record(context.layout, record)
+    return StagedRelease(release=release, published=published, checks=checks)
+
+
+def promote_staged(
+    context: BuildContext, store: ReleaseStore, *, on_wait: OnWait | None = None
+) -> ReleaseReport:
+    """Put the release that was staged last (by this run, within one) in service.
+
+    Raises:
+        NotFound: nothing was staged here, or it is gone.
+        CheckFailed: a blocking check says no; it stays staged.
+    """
+    number = int(str(require_record(context.layout, STAGED).facts["number"]))
+    return _promoted(context, store, store.load(number), published=False, on_wait=on_wait)
 
 
 def publish_release(
@@ -96,28 +134,38 @@ def publish_release(
         CheckFailed: a blocking check says no; the release stays staged.
     """
     release, published = _published(context, store, content, on_wait)
-    current = store.current_number()
-    if not published and release.number == current:
+    if stage_only and (published or release.state is ReleaseState.STAGED):
         return ReleaseReport(
-            release=release, published=False, promoted=False, in_service=True,
-            notes=("nothing changed: nothing was published",),
-        )  # fmt: skip
-    if not published and release.state is ReleaseState.PROMOTED:
-        return ReleaseReport(
-            release=release, published=False, promoted=False, in_service=False,
-            notes=(
-                f"nothing changed since release {release.number}, which was rolled back; put it in "
-                f"service with `lifehelper release promote {release.number}`",
-            ),
-        )  # fmt: skip
-    context.progress.step("checking", 0, None)
-    with store.open(release.number) as reader:
-        checks = require_checks(reader)
-    if stage_only:
-        return ReleaseReport(
-            release=release, published=published, promoted=False, in_service=False, checks=checks,
+            release=release, published=published, promoted=False, in_service=False,
+            checks=_checked(context, store, release),
             notes=(f"staged; `lifehelper release promote {release.number}` puts it in service",),
         )  # fmt: skip
+    return _promoted(context, store, release, published=published, on_wait=on_wait)
+
+
+def _promoted(
+    context: BuildContext,
+    store: ReleaseStore,
+    release: Release,
+    *,
+    published: bool,
+    on_wait: OnWait | None,
+) -> ReleaseReport:
+    """Put a release in service unless it is, was rolled back, or a later one is."""
+    if release.number == store.current_number():
+        return ReleaseReport(
+            release=release, published=published, promoted=False, in_service=True,
+            notes=("nothing changed: nothing was published",),
+        )  # fmt: skip
+    if release.state is ReleaseState.PROMOTED:
+        return ReleaseReport(
+            release=release, published=published, promoted=False, in_service=False,
+            notes=(
+                f"nothing changed since release {release.number}, which was in service and is not "
+                f"any more; `lifehelper release promote {release.number}` puts it back",
+            ),
+        )  # fmt: skip
+    checks = _checked(context, store, release)
     with store.writer_lock().hold(context.settings.run.lock_wait_s, on_wait or _no_wait) as lock:
         current = store.current_number()
         if current is not None and current > release.number:
@@ -131,6 +179,14 @@ def publish_release(
         release=release, published=published, promoted=True, in_service=True, checks=checks,
         notes=("promoted on its checks alone: there is no evaluation gate yet",),
     )  # fmt: skip
+
+
+def _checked(
+    context: BuildContext, store: ReleaseStore, release: Release
+) -> tuple[CheckResult, ...]:
+    context.progress.step("checking", 0, None)
+    with store.open(release.number) as reader:
+        return require_checks(reader)
 
 
 def _published(

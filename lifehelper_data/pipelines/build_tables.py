@@ -1,9 +1,10 @@
-"""Asset `tables`: outside files become clean contract tables, every row accounted for."""
+"""Asset `tables`: outside rows become clean contract tables, every one accounted for."""
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -29,67 +30,68 @@ from lifehelper_data.pipelines.source_changes import (
 from lifehelper_data.sources.casting import CastRules
 from lifehelper_data.sources.load import BoundSelect, SourceReader, source_digest
 from lifehelper_data.stores.build_records import load_record, reusable_record, save_record
+from lifehelper_data.stores.load_times import save_load_times
 from lifehelper_data.stores.parts import PartWriter
+from lifehelper_data.stores.replica import hold_replicas, keep_replicas
 
 ASSET: Final = "tables"
 BUILDER_VERSION: Final = 1
-"""Raised whenever the same files would give other tables."""
+"""Raised whenever the same rows would give other tables."""
 
 
-def build_tables(context: BuildContext, source: Path) -> BuildReport:
+def build_tables(
+    context: BuildContext,
+    source: Path,
+    *,
+    full_read: bool = False,
+    environment: Mapping[str, str] | None = None,
+) -> BuildReport:
     """Load every table a mapping file names.
 
-    Nothing is loaded again if neither the files nor the mapping nor a tunable it reads changed
+    Nothing is loaded again if neither the rows nor the mapping nor a tunable it reads changed
     (a load that quarantined rows for lying in the future is always repeated: they may be due).
+    Tables that a database delivers are read each time to find out; those with `incremental` only
+    in their newer rows.
 
     Args:
         context: workspace, settings, clock and progress.
         source: the mapping file.
+        full_read: read tables with `incremental` in full: finds deletions and rows that came later
+            than their look-back.
+        environment: where the address of a database is looked up; default: the process's.
 
     Returns:
         The record with one TableParts per contract table (absent ones empty), and `quarantine`,
-        `rejects` and `source_ids`.
+        `rejects` and `source_ids`. Its fact `reads` says of each mapped table how it was read
+        this time, also if the rest of the record is an earlier load's.
 
     Raises:
         MappingError, UnsafeSql, SourceError, NotFound: the source is not what it should be.
+        Unavailable: the database cannot be reached, or went away; nothing of this load is used.
         ContractViolation: columns that the mapping uses have gone since the last load.
         LoadRefused: too much of a table or file is bad; nothing of this load is used.
         IdCollision: two text ids share a number.
     """
     started = context.seconds()
-    digest = _input_digest(context, source)
-    last = reusable_record(context.layout, ASSET, digest)
-    if last is not None and not last.facts["future_rows"]:
-        return BuildReport(record=last, reused=True, seconds=context.seconds() - started)
-    with (
-        context.scratch() as scratch,
-        _opened(context, source, scratch) as reader,
-        context.part_writer(scratch, ASSET) as writer,
-    ):
-        loaded = _load(context, reader, writer)
-        limit = context.settings.load.max_bad_share
-        problems = _too_bad(reader.files, loaded.counts, limit)
-        if problems:
-            raise _refusal(context, writer, problems)
-        context.progress.step("writing tables", 0, None)
-        record = BuildRecord(
-            asset=ASSET,
-            input_digest=digest,
-            built_at=context.clock(),
-            tables=_write(context, writer),
-            files=reader.files,
-            table_counts=loaded.counts,
-            facts={
-                "future_rows": loaded.future_rows,
-                "source_watermarks": loaded.watermarks,
-                **source_shape(reader),
-                "naive_timezone": reader.mapping.naive_timezone,
-                "text": reader.mapping.text,
-                "text_ids": sorted(reader.mapping.text_ids),
-            },
-        )
-    save_record(context.layout, record)
-    return BuildReport(record=record, reused=False, seconds=context.seconds() - started)
+    variables = os.environ if environment is None else environment
+    with context.scratch() as scratch, _reader(context, source, scratch) as reader:
+        _read_database(context, reader, scratch / "held", variables, full_read=full_read)
+        digest = _input_digest(context, source, reader)
+        last = reusable_record(context.layout, ASSET, digest)
+        reused = last is not None and not last.facts["future_rows"]
+        if last is not None and reused:
+            record = replace(last, facts={**last.facts, "reads": _reads(reader, last.table_counts)})
+        else:
+            record = _built(context, reader, scratch, digest)
+            save_record(context.layout, record)
+        fresh = {name: r.replica for name, r in reader.reads.items() if r.replica is not None}
+        keep_replicas(context.layout, fresh, reader.mapping.queries)
+    watermarks = record.facts["source_watermarks"]
+    known = watermarks if isinstance(watermarks, dict) else {}
+    save_load_times(
+        context.layout, context.clock(), {name: known.get(name) for name in record.table_counts}
+    )
+    return BuildReport(record=record, reused=reused, seconds=context.seconds() - started)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,9 +101,39 @@ class _Loaded:
     future_rows: int
 
 
-def _input_digest(context: BuildContext, source: Path) -> str:
+def _reader(context: BuildContext, source: Path, scratch: Path) -> SourceReader:
+    return SourceReader(
+        source,
+        scratch,
+        memory_limit=context.settings.run.memory_limit,
+        progress=context.progress,
+    )
+
+
+def _read_database(
+    context: BuildContext,
+    reader: SourceReader,
+    folder: Path,
+    environment: Mapping[str, str],
+    *,
+    full_read: bool,
+) -> None:
+    if not reader.mapping.queries:
+        return
+    held = hold_replicas(context.layout, reader.mapping.queries, folder)
+    try:
+        reader.read_database(environment, held, full_read=full_read)
+    except MappingError as error:
+        last = load_record(context.layout, ASSET)
+        raise as_contract_violation(last, reader, error) from error
+
+
+def _input_digest(context: BuildContext, source: Path, reader: SourceReader) -> str:
     parts = {
         "source": source_digest(source, context.progress),
+        "queries": {
+            name: [read.digest, *read.delivered.ignored] for name, read in reader.reads.items()
+        },
         "contract": CONTRACT_VERSION,
         "builder": BUILDER_VERSION,
         "load": context.settings.load.model_dump(mode="json"),
@@ -110,24 +142,46 @@ def _input_digest(context: BuildContext, source: Path) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _opened(context: BuildContext, source: Path, scratch: Path) -> SourceReader:
+def _built(context: BuildContext, reader: SourceReader, scratch: Path, digest: str) -> BuildRecord:
     last = load_record(context.layout, ASSET)
-    reader = SourceReader(
-        source,
-        scratch,
-        memory_limit=context.settings.run.memory_limit,
-        progress=context.progress,
-    )
     try:
         reader.open()
-        refuse_vanished_columns(last, reader)
     except MappingError as error:
-        reader.close()
         raise as_contract_violation(last, reader, error) from error
-    except BaseException:
-        reader.close()
-        raise
-    return reader
+    refuse_vanished_columns(last, reader)
+    with context.part_writer(scratch, ASSET) as writer:
+        loaded = _load(context, reader, writer)
+        problems = _too_bad(reader.files, loaded.counts, context.settings.load.max_bad_share)
+        if problems:
+            raise _refusal(context, writer, problems)
+        context.progress.step("writing tables", 0, None)
+        return BuildRecord(
+            asset=ASSET,
+            input_digest=digest,
+            built_at=context.clock(),
+            tables=_write(context, writer),
+            files=reader.files,
+            table_counts=loaded.counts,
+            facts={
+                "future_rows": loaded.future_rows,
+                "source_watermarks": loaded.watermarks,
+                "reads": _reads(reader, loaded.counts),
+                **source_shape(reader),
+                "naive_timezone": reader.mapping.naive_timezone,
+                "text": reader.mapping.text,
+                "text_ids": sorted(reader.mapping.text_ids),
+            },
+        )
+
+
+def _reads(reader: SourceReader, counts: Mapping[str, TableCounts]) -> dict[str, object]:
+    """Say of every mapped table how it was read."""
+    return {
+        name: {"mode": read.mode, "rows_read": read.rows_read, "since": read.since}
+        if (read := reader.reads.get(name))
+        else {"mode": "files", "rows_read": count.returned, "since": None}
+        for name, count in counts.items()
+    }
 
 
 def _load(context: BuildContext, reader: SourceReader, writer: PartWriter) -> _Loaded:
@@ -146,9 +200,10 @@ def _load(context: BuildContext, reader: SourceReader, writer: PartWriter) -> _L
     writer.settle(SOURCE_IDS)
     writer.check_source_ids()
     watermarks: dict[str, str | None] = {}
+    unordered = {select.table.name for select in reader.tables if not select.ordered}
     for table in TABLES.values():
         context.progress.step(f"settling {table.name}", 0, None)
-        settled = writer.settle(table)
+        settled = writer.settle(table, ordered=table.name not in unordered)
         latest = writer.latest(table)
         watermarks[table.name] = latest.isoformat() if latest else None
         if table.name in counts:

@@ -89,8 +89,12 @@ def check_counts(reader: ReleaseReader) -> CheckResult:
     for name, counts in content.table_counts.items():
         if not counts.balanced:
             problems.append(f"table {name}")
-        if counts.kept != content.tables[name].rows:
-            problems.append(f"table {name}: kept {counts.kept}, has {content.tables[name].rows}")
+        waiting, leaving = (_by_table(content.facts, fact, name) for fact in ("waiting", "leaving"))
+        if counts.kept - waiting + leaving != content.tables[name].rows:
+            problems.append(
+                f"table {name}: kept {counts.kept}, waiting {waiting}, leaving {leaving}, has "
+                f"{content.tables[name].rows}"
+            )
     expected = {
         "quarantine": sum(c.quarantined + c.duplicates for c in content.table_counts.values()),
         "rejects": sum(f.rejected for f in content.files),
@@ -108,6 +112,12 @@ def check_counts(reader: ReleaseReader) -> CheckResult:
         blocking=True,
         detail="; ".join(problems) or f"{lines:,} lines and {returned:,} rows accounted for",
     )
+
+
+def _by_table(facts: Mapping[str, object], fact: str, table: str) -> int:
+    """Return a count that a release gives by table; 0 where it gives none."""
+    counts = facts.get(fact)
+    return int(counts.get(table, 0)) if isinstance(counts, dict) else 0
 
 
 def check_popularity(reader: ReleaseReader) -> CheckResult:
@@ -152,6 +162,9 @@ CHECKS: Final[Mapping[str, Callable[[ReleaseReader], CheckResult]]] = {
     "index_recall": check_index_recall,
     "orphan_share": check_orphans,
 }
+
+BLOCKING: Final = frozenset(CHECKS) - {"orphan_share"}
+"""Checks without which serving would be wrong: a release that fails one is not promoted."""
 
 
 def run_checks(reader: ReleaseReader) -> list[CheckResult]:

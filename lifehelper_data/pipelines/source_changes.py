@@ -11,10 +11,8 @@ from lifehelper_data.sources.load import SourceReader
 
 def source_shape(reader: SourceReader) -> dict[str, object]:
     """Return the facts that the next load compares itself with."""
-    mapping = reader.mapping.model_dump(mode="json", exclude={"description": True})
-    text = json.dumps(mapping, sort_keys=True, ensure_ascii=False)
     return {
-        "mapping_digest": hashlib.sha256(text.encode()).hexdigest(),
+        "mapping_digest": _mapping_digest(reader),
         "source_columns": {name: list(columns) for name, columns in reader.file_columns.items()},
         "delivered_columns": {s.table.name: list(s.columns) for s in reader.tables},
     }
@@ -42,7 +40,17 @@ def refuse_vanished_columns(last: BuildRecord | None, reader: SourceReader) -> N
 def as_contract_violation(
     last: BuildRecord | None, reader: SourceReader, error: MappingError
 ) -> MappingError | ContractViolation:
-    """Return the error of a SELECT, as a ContractViolation if files lost columns it may need."""
+    """Return the error of a SELECT; as a ContractViolation if the source lost what it needs.
+
+    That is: files lost columns, or a query that worked before names something that has gone from
+    the database.
+    """
+    if last and reader.gone and last.facts.get("mapping_digest") == _mapping_digest(reader):
+        return ContractViolation(
+            f"the database changed since the last load: {error}; restore what has gone, or change "
+            "the mapping to say that it is gone",
+            field=error.field,
+        )
     now = {name: list(columns) for name, columns in reader.file_columns.items()}
     lost = _lost(_columns(last.facts, "source_columns"), now) if last else []
     if not lost:
@@ -52,6 +60,12 @@ def as_contract_violation(
         "change the mapping",
         field=error.field,
     )
+
+
+def _mapping_digest(reader: SourceReader) -> str:
+    mapping = reader.mapping.model_dump(mode="json", exclude={"description": True})
+    text = json.dumps(mapping, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _columns(facts: Mapping[str, object], name: str) -> dict[str, list[str]]:

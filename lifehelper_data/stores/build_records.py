@@ -1,8 +1,14 @@
-"""The last output of each asset, as JSON in the workspace."""
+"""The last output of each asset, as JSON in the workspace.
+
+A step of a scheduled run leaves its output twice: as the asset's last one, and under the run. The
+steps after it read the run's own first, so that runs that overlap do not mix.
+"""
 
 import dataclasses
 import json
+from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from lifehelper_data.domain.build import BuildRecord
@@ -25,17 +31,28 @@ def save_record(layout: Layout, record: BuildRecord) -> None:
     """Keep a record as the asset's last output."""
     value = dataclasses.asdict(record)
     value["built_at"] = record.built_at.isoformat()
+    if layout.run is not None:
+        folder = layout.runs / layout.run
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(folder / f"{record.asset}.json", value)
     write_json(layout.builds / f"{record.asset}.json", value)
 
 
 def load_record(layout: Layout, asset: str) -> BuildRecord | None:
-    """Return the asset's last output; None if there is none or it cannot be read."""
-    path = layout.builds / f"{asset}.json"
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-        return _record(value)
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
-        return None  # a record is a cache: without it the asset is built again
+    """Return the asset's last output; None if there is none or it cannot be read.
+
+    Within a run, what the run itself made comes first.
+    """
+    own = None if layout.run is None else _load(layout.runs / layout.run / f"{asset}.json")
+    return own or _load(layout.builds / f"{asset}.json")
+
+
+def recorded_outputs(layout: Layout) -> Iterator[BuildRecord]:
+    """Yield every output that a later step or build may still use: last ones and those of runs."""
+    for path in sorted([*layout.builds.glob("*.json"), *layout.runs.glob("*/*.json")]):
+        record = _load(path)
+        if record is not None:
+            yield record
 
 
 def require_record(layout: Layout, asset: str) -> BuildRecord:
@@ -59,6 +76,13 @@ def reusable_record(layout: Layout, asset: str, input_digest: str) -> BuildRecor
     if record is None or record.input_digest != input_digest:
         return None
     return None if missing_parts(layout, record) else record
+
+
+def _load(path: Path) -> BuildRecord | None:
+    try:
+        return _record(json.loads(path.read_text(encoding="utf-8")))
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None  # a record is a cache: without it the asset is built again
 
 
 def _record(value: dict[str, Any]) -> BuildRecord:

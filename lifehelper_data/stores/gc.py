@@ -2,9 +2,11 @@
 
 Release files go first and parts after them, so a crash leaves parts that nobody names (the next
 run deletes them) and never a release without its parts. If any release file cannot be read,
-nothing is deleted: its parts are unknown.
+nothing is deleted: its parts are unknown. What eval runs name stays; delete a run's folder to let
+its release go.
 """
 
+import re
 import stat
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
@@ -15,7 +17,9 @@ from typing import Final
 from lifehelper_data.domain.errors import Unavailable
 from lifehelper_data.domain.release import Release
 from lifehelper_data.domain.retention import Retention, retained_releases
+from lifehelper_data.stores.build_records import recorded_outputs
 from lifehelper_data.stores.current import read_pointer, repair_current, sidecar_file
+from lifehelper_data.stores.eval_runs import releases_of_runs
 from lifehelper_data.stores.layout import Layout
 from lifehelper_data.stores.locks import HeldLock
 from lifehelper_data.stores.part_check import all_parts
@@ -27,8 +31,11 @@ from lifehelper_data.stores.tags import read_tags
 
 PART_GRACE: Final = timedelta(hours=1)
 """No part, and no scratch file, younger than this is deleted."""
+RUN_GRACE: Final = timedelta(days=2)
+"""What the steps of a scheduled run made is kept so long for the steps after them, and retries."""
 SESSION_MARGIN: Final = timedelta(seconds=10)
 """Clocks and file systems may disagree by so much about when a build began."""
+_HALF_WRITTEN: Final = re.compile(r"\..*\.tmp")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +44,8 @@ class GcReport:
 
     Attributes:
         dry_run: whether nothing was deleted.
-        kept: why each remaining release stays, by number: current, previous, tag <name>, pinned,
-            in use, last, young or daily.
+        kept: why each remaining release stays, by number: current, previous, tag <name>, eval run
+            <id>, pinned, in use, last, young or daily.
         deleted_releases: numbers, ascending.
         deleted_parts: paths relative to the workspace, sorted.
         deleted_scratch: scratch files left by crashes, relative to the workspace, sorted.
@@ -98,11 +105,11 @@ def run_gc(
         store: the releases.
         lock: the writer lock, held.
         retention: how long releases are kept.
-        protected_extra: further releases in use (named by an eval_run).
+        protected_extra: further releases in use; those that eval runs name stay anyhow.
         part_grace: no part and no scratch file younger than this is deleted.
 
     Raises:
-        Unavailable: a release file cannot be read; nothing was deleted.
+        Unavailable: a release file or the head of an eval run cannot be read; nothing was deleted.
         LockLost: the lock was taken over.
     """
     repair_current(store.layout, lock)
@@ -124,6 +131,8 @@ def _collect_vectors(store: ReleaseStore, kept: Collection[int]) -> int:
         for number in kept
         for artifact in vectors_of(store.load(number).content.artifacts)
     }
+    for record in recorded_outputs(store.layout):
+        tags.update(vectors_tag(artifact) for artifact in vectors_of(record.artifacts))
     return gc_vectors(store.layout, tags, now=store.clock())
 
 
@@ -157,6 +166,9 @@ def _collect(
         if release.number in kept
         for part in all_parts(release.content)
     }
+    for record in recorded_outputs(layout):
+        named.update(part.path for table in record.tables.values() for part in table.parts)
+        named.update(file.path for a in record.artifacts.values() for file in a.files)
     before = _deletable_before(layout, now, part_grace)
     part_bin, scratch_bin = _Bin(layout.root, dry_run), _Bin(layout.root, dry_run)
     for path in (*_files(layout.parts), *_files(layout.keyword)):
@@ -164,6 +176,9 @@ def _collect(
             part_bin.drop(path)
     for path in _scratch(layout):
         if _older(path, before):
+            scratch_bin.drop(path)
+    for path in _files(layout.runs):
+        if _older(path, now - RUN_GRACE):
             scratch_bin.drop(path)
     return GcReport(
         dry_run=dry_run,
@@ -196,6 +211,8 @@ def _protected(store: ReleaseStore, now: datetime, extra: Collection[int]) -> di
         reasons.setdefault(previous, "previous")
     for name, number in read_tags(store.layout).items():
         reasons.setdefault(number, f"tag {name}")
+    for number, run_id in sorted(releases_of_runs(store.layout).items()):
+        reasons.setdefault(number, f"eval run {run_id}")
     for number in sorted(pinned_releases(store.layout, now)):
         reasons.setdefault(number, "pinned")
     for number in sorted(extra):
@@ -240,6 +257,9 @@ def _scratch(layout: Layout) -> Iterator[Path]:
         layout.builds / "sessions",
     ):
         yield from sorted(folder.glob(".*.tmp"))
+    for path in _files(layout.eval):
+        if any(_HALF_WRITTEN.fullmatch(part) for part in path.relative_to(layout.eval).parts):
+            yield path
     for path in sorted(layout.releases.glob("*.sha256")):
         if path.stem.isdecimal() and not layout.release_file(int(path.stem)).exists():
             yield path

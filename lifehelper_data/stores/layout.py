@@ -10,9 +10,11 @@ class Layout:
 
     Attributes:
         root: absolute path of the workspace folder.
+        run: the scheduled run that works here; its steps see each other's outputs first.
     """
 
     root: Path
+    run: str | None = None
 
     @property
     def config_file(self) -> Path:
@@ -45,6 +47,11 @@ class Layout:
         return self.root / "builds"
 
     @property
+    def runs(self) -> Path:
+        """What the steps of scheduled runs made, `<run>/<asset>.json`."""
+        return self.builds / "runs"
+
+    @property
     def pins(self) -> Path:
         """Pin files of open readers."""
         return self.root / "pins"
@@ -55,9 +62,29 @@ class Layout:
         return self.root / "tmp"
 
     @property
+    def cursor_key(self) -> Path:
+        """The key that cursors are signed with."""
+        return self.root / "cursor.key"
+
+    @property
+    def dagster_home(self) -> Path:
+        """Runs, schedules and sensors of the web UI."""
+        return self.root / "dagster"
+
+    @property
+    def replica(self) -> Path:
+        """Rows as last read from a database, `<table>/rows.parquet`."""
+        return self.root / "replica"
+
+    @property
     def refused(self) -> Path:
         """Quarantine and rejects of the last load that was refused."""
         return self.root / "refused"
+
+    @property
+    def eval(self) -> Path:
+        """Evaluation runs, `<run_id>/`."""
+        return self.root / "eval"
 
     @property
     def current_pointer(self) -> Path:

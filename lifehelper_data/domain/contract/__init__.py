@@ -12,6 +12,7 @@ from lifehelper_data.domain.contract.catalog_tables import (
     CATEGORY_MAP,
     FRAME_PATTERNS,
     HABIT_CATALOG,
+    LIVE_BOOK_COLUMNS,
     PRICE_SUSPECT_ABOVE_WON,
     PRICE_SUSPECT_BELOW_WON,
 )
@@ -72,6 +73,7 @@ __all__ = [
     "FRAME_PATTERNS",
     "HABIT_CATALOG",
     "HISTORY_TABLES",
+    "LIVE_BOOK_COLUMNS",
     "MEMORIES",
     "ONBOARDING",
     "PLATFORM_TABLES",

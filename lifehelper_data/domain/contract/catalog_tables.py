@@ -58,6 +58,9 @@ BOOKS: Final = Table(
     ),
 )
 
+LIVE_BOOK_COLUMNS: Final = ("price", "in_stock", "updated_at", "price_suspect")
+"""What a refresh may change in a book that is served; everything else comes with its texts."""
+
 BOOK_POPULARITY: Final = Table(
     name="book_popularity",
     meaning="sales and ratings counted by the source; computed from history where absent",

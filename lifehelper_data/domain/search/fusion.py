@@ -1,7 +1,7 @@
 """Reciprocal rank fusion and the exact-title rule."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 RRF_K: Final = 60.0
@@ -31,17 +31,25 @@ class FusedBook:
 
     Attributes:
         book_id: the book.
-        score: sum over legs of weight / (k + rank).
+        score: sum over legs of weight / (k + rank), and the popularity term.
         ranks: its rank by leg, from 1; absent where a leg did not find it.
         scores: the leg's own score.
+        contributions: weight / (k + rank) by leg.
+        popularity_term: what the boost by popularity added.
         exact_title: whether the exact-title rule put it first.
+        sort_value: what a sort rule ordered it by; None without a rule, or where it is unknown.
+        relevance_rank: its place by relevance, from 1, where a sort rule moved it; else None.
     """
 
     book_id: int
     score: float
     ranks: Mapping[str, int]
     scores: Mapping[str, float]
+    contributions: Mapping[str, float] = field(default_factory=dict)
+    popularity_term: float = 0.0
     exact_title: bool = False
+    sort_value: float | None = None
+    relevance_rank: int | None = None
 
 
 def fuse(legs: Sequence[LegRanking], *, k: float = RRF_K) -> list[FusedBook]:
@@ -57,14 +65,17 @@ def fuse(legs: Sequence[LegRanking], *, k: float = RRF_K) -> list[FusedBook]:
     scores: dict[int, float] = {}
     ranks: dict[int, dict[str, int]] = {}
     raw: dict[int, dict[str, float]] = {}
+    parts: dict[int, dict[str, float]] = {}
     for leg in legs:
         for rank, (book_id, score) in enumerate(zip(leg.book_ids, leg.scores, strict=True), 1):
-            scores[book_id] = scores.get(book_id, 0.0) + leg.weight / (k + rank)
+            part = leg.weight / (k + rank)
+            scores[book_id] = scores.get(book_id, 0.0) + part
+            parts.setdefault(book_id, {})[leg.leg] = part
             ranks.setdefault(book_id, {})[leg.leg] = rank
             raw.setdefault(book_id, {})[leg.leg] = score
     order = sorted(scores, key=lambda book_id: (-scores[book_id], book_id))
     return [
-        FusedBook(book_id=b, score=scores[b], ranks=ranks[b], scores=raw[b])
+        FusedBook(book_id=b, score=scores[b], ranks=ranks[b], scores=raw[b], contributions=parts[b])
         for b in order
         if scores[b] > 0
     ]
@@ -80,13 +91,7 @@ def exact_titles_first(fused: Sequence[FusedBook], exact: Collection[int]) -> li
     by_id = {book.book_id: book for book in fused}
     empty = FusedBook(book_id=0, score=0.0, ranks={}, scores={})
     first = [
-        FusedBook(
-            book_id=book_id,
-            score=by_id.get(book_id, empty).score,
-            ranks=by_id.get(book_id, empty).ranks,
-            scores=by_id.get(book_id, empty).scores,
-            exact_title=True,
-        )
+        replace(by_id.get(book_id, empty), book_id=book_id, exact_title=True)
         for book_id in sorted(set(exact))
     ]
     return [*first, *(book for book in fused if book.book_id not in set(exact))]

@@ -1,5 +1,6 @@
 """Everything the page shows, measured once."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -7,12 +8,15 @@ from typing import Final
 import polars as pl
 
 from lifehelper_data.domain.checks import CheckResult
+from lifehelper_data.domain.freshness import Freshness
 from lifehelper_data.domain.release import Release
 from lifehelper_data.evaluation.data_quality import DataQuality, measure_data_quality
 from lifehelper_data.evaluation.report.samples import SampleAnswer, ask, choose_queries
 from lifehelper_data.pipelines.checks import run_checks
+from lifehelper_data.pipelines.freshness import freshness_when_published
 from lifehelper_data.runtime.workspace import Workspace, open_store, release_settings
-from lifehelper_data.settings import Settings
+from lifehelper_data.settings import Settings, load_settings
+from lifehelper_data.stores.layout import Layout
 
 SHOWN_ROWS: Final = 50
 KEYWORD_INDEX: Final = "books_keyword"
@@ -28,6 +32,7 @@ class PageContent:
         settings: the tunables it was built with.
         quality: its data quality.
         checks: its checks.
+        freshness: how old its content was when it was published, against the budgets.
         calibration: the similarity scale, one row, or none.
         quarantine: up to 50 rows, taken in turn from every table and reason.
         rejects: up to 50 lines, taken in turn from every file and reason.
@@ -39,6 +44,7 @@ class PageContent:
     settings: Settings
     quality: DataQuality
     checks: Sequence[CheckResult]
+    freshness: Sequence[Freshness]
     calibration: pl.DataFrame
     quarantine: pl.DataFrame
     rejects: pl.DataFrame
@@ -67,9 +73,10 @@ def measure_page(workspace: Workspace, checks: Sequence[CheckResult] | None = No
         Unavailable: the release cannot be read.
     """
     quality = measure_data_quality(workspace)
-    if checks is None:
-        with open_store(workspace.path).open(workspace.release.number) as reader:
-            checks = run_checks(reader)
+    configured = load_settings(Layout(workspace.path).config_file, os.environ)
+    with open_store(workspace.path).open(workspace.release.number) as reader:
+        checks = run_checks(reader) if checks is None else checks
+        freshness = freshness_when_published(reader, configured)
     searches: Sequence[SampleAnswer] | str = TABLES_ONLY
     if KEYWORD_INDEX in workspace.release.content.artifacts:
         searches = ask(workspace, choose_queries(workspace.table("books"), quality.popularity))
@@ -78,6 +85,7 @@ def measure_page(workspace: Workspace, checks: Sequence[CheckResult] | None = No
         settings=release_settings(workspace.release),
         quality=quality,
         checks=checks,
+        freshness=freshness,
         calibration=_table_or_none(workspace, "similarity_calibration"),
         quarantine=in_turn(workspace.table("quarantine"), ("table_name", "reason"), SHOWN_ROWS),
         rejects=in_turn(workspace.table("rejects"), ("source_file", "reason"), SHOWN_ROWS),

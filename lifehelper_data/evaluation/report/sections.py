@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lifehelper_data.domain.contract import ALL_TABLES
+from lifehelper_data.domain.freshness import MEANINGS
 from lifehelper_data.domain.release import Artifact, ArtifactKind
 from lifehelper_data.evaluation.report.content import PageContent
 from lifehelper_data.evaluation.report.data_sections import (
@@ -99,6 +100,24 @@ def section_checks(content: PageContent) -> Html:
     )
 
 
+def section_freshness(content: PageContent) -> Html:
+    """How old the content was when the release was published."""
+    over = [f for f in content.freshness if not f.fresh]
+    verdict = (
+        paragraph(
+            "Over budget when it was published: ", ", ".join(MEANINGS[f.served] for f in over)
+        )
+        if over
+        else paragraph("Everything was within its budget when it was published.")
+    )
+    return verdict + table(
+        "Ages against their budgets; a breach is reported and never keeps anything from being read",
+        ("what", "within its budget", "age when published"),
+        ((MEANINGS[f.served], "n/a" if f.age is None else f.fresh, f.detail)
+         for f in content.freshness),
+    )  # fmt: skip
+
+
 def section_dictionary(content: PageContent) -> Html:
     """Every table and column with its meaning, folded away."""
     pieces = []
@@ -130,6 +149,7 @@ SECTIONS: Final = (
     Section(anchor="popularity", title="Popularity", write=section_popularity),
     Section(anchor="history", title="History per user", write=section_history),
     Section(anchor="checks", title="Checks", write=section_checks),
+    Section(anchor="freshness", title="Freshness", write=section_freshness),
     Section(anchor="searches", title="Ten sample searches", write=section_searches),
     Section(anchor="dictionary", title="Data dictionary", write=section_dictionary),
 )
