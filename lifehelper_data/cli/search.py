@@ -35,7 +35,13 @@ def search(
     year_from: Annotated[int | None, typer.Option(help="Year of publication.")] = None,
     year_to: Annotated[int | None, typer.Option(help="Year of publication.")] = None,
     in_stock: Annotated[bool, typer.Option("--in-stock", help="Only books in stock.")] = False,
+    sort: Annotated[
+        str, typer.Option(help="relevance, newest, price_asc, price_desc or popular.")
+    ] = "relevance",
     size: Annotated[int, typer.Option(help="Results, 1-50.")] = 15,
+    cursor: Annotated[
+        str | None, typer.Option(help="The cursor printed under the page before.")
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say why each is there.")] = False,
     request: Annotated[
         str | None, typer.Option("--request", help="A JSON document instead: a file, or -.")
@@ -61,7 +67,8 @@ def search(
         raise InvalidRequest("query is missing: lifehelper search '투자 입문'", field="query")
     else:
         chosen = {name: value for name, value in filters.items() if value is not None}
-        given = {"query": query, "filters": chosen, "size": size}
+        given = {"query": query, "filters": chosen, "sort": sort, "size": size}
+        given |= {} if cursor is None else {"cursor": cursor}
     checked = parse_search_request(given)
     with (
         Workspace.open(workspace, release) as opened,
@@ -122,6 +129,8 @@ def _show(response: "SearchResponse", *, explain: bool) -> None:
     if response.degraded:
         out.print(f"degraded: {response.degraded}", markup=False)
     out.print(f"release {response.release_id}", markup=False)
+    if response.next_cursor:
+        out.print(f"next page: --cursor {response.next_cursor}", markup=False, soft_wrap=True)
 
 
 def _why(found: "SearchResult") -> str:
@@ -129,8 +138,14 @@ def _why(found: "SearchResult") -> str:
     if why is None:
         return ""
     lines = ["exact title: placed first"] if why.exact_title else []
-    lines += [f"{leg.leg} rank {leg.rank} ({leg.score:.3f})" for leg in why.legs]
+    if why.relevance_rank is not None:
+        value = "unknown" if why.sort_value is None else f"{why.sort_value:g}"
+        lines.append(f"sorted by {value}; by relevance {why.relevance_rank}")
+    terms = [f"{leg.leg} #{leg.rank} ({leg.score:.3f}) {leg.contribution:.5f}" for leg in why.legs]
+    if why.popularity_term:
+        terms.append(f"popularity {why.popularity_term:.5f}")
+    lines.append(f"{' + '.join(terms) or 'no leg'} = {why.fused_score:.5f}")
     words = ", ".join(
         f"{match.field}:{match.token} {match.contribution:.2f}" for match in why.matched[:8]
     )
-    return "\n".join([*lines, f"fused {why.fused_score:.5f}", *([words] if words else [])])
+    return "\n".join([*lines, *([words] if words else [])])

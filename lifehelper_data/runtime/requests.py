@@ -64,7 +64,8 @@ class SearchRequest(BaseModel):
 
     query: str = Field(description="1-200 characters after trimming")
     filters: FilterRequest = FilterRequest()
-    sort: Literal["relevance"] = "relevance"
+    sort: Literal["relevance", "newest", "price_asc", "price_desc", "popular"] = "relevance"
+    cursor: str | None = Field(None, description="next_cursor of the page before")
     size: int = Field(15, ge=1, le=SIZE_MAX)
 
     @field_validator("query")
@@ -74,6 +75,43 @@ class SearchRequest(BaseModel):
         if not 1 <= len(trimmed) <= QUERY_MAX:
             raise ValueError(f"has {len(trimmed)} characters after trimming; 1-{QUERY_MAX} fit")
         return trimmed
+
+
+class HabitSearchRequest(BaseModel):
+    """One search in the habit catalog."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    query: str | None = Field(None, description="1-200 characters after trimming; none lists all")
+    category: str | None = Field(None, description="topic, such as sleep")
+    kind: Literal["protocol", "break", "diet"] | None = None
+    limit: int = Field(5, ge=1, le=20)
+
+    @field_validator("query", "category")
+    @classmethod
+    def _text(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        trimmed = clean_text(value)
+        if not 1 <= len(trimmed) <= QUERY_MAX:
+            raise ValueError(f"has {len(trimmed)} characters after trimming; 1-{QUERY_MAX} fit")
+        return trimmed
+
+
+def parse_habit_search(
+    given: "HabitSearchRequest | Mapping[str, Any]",
+) -> HabitSearchRequest:
+    """Return a checked search in the habit catalog.
+
+    Raises:
+        InvalidRequest: names the field and quotes the value.
+    """
+    if isinstance(given, HabitSearchRequest):
+        return given
+    try:
+        return HabitSearchRequest.model_validate(dict(given))
+    except ValidationError as error:
+        raise invalid_request(error) from error
 
 
 def parse_search_request(given: "SearchRequest | Mapping[str, Any]") -> SearchRequest:

@@ -1,26 +1,25 @@
-"""Search on one pinned release: two legs, one fusion, reasons on request."""
+"""Search on one pinned release: two legs, one fusion, business rules, reasons on request."""
 
-import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from lifehelper_data.domain.errors import InvalidRequest, NotFound, Unavailable
-from lifehelper_data.domain.search import KeywordWeights, QueryTokens, analyse_query
+from lifehelper_data.domain.errors import InvalidRequest
+from lifehelper_data.domain.search import QueryTokens
 from lifehelper_data.domain.search.exact_title import title_key
 from lifehelper_data.domain.search.filters import Mask, filter_classes, filter_mask
-from lifehelper_data.domain.search.fusion import FusedBook, LegRanking, exact_titles_first, fuse
+from lifehelper_data.domain.search.fusion import FusedBook, exact_titles_first, fuse
 from lifehelper_data.domain.search.messages_ko import SearchMessage, message
+from lifehelper_data.domain.search.ordering import Sort, boosted, first_of, ordered_by
 from lifehelper_data.domain.text.normalize import normalize, squash
 from lifehelper_data.models.encoder import Encoder
-from lifehelper_data.models.korean import KoreanAnalyser
+from lifehelper_data.runtime.legs import Language, Legs, Once
 from lifehelper_data.runtime.requests import SearchRequest
 from lifehelper_data.runtime.search_results import (
     LegReason,
+    RankedPage,
     SearchExplanation,
     SearchResponse,
     SearchResult,
@@ -31,29 +30,22 @@ from lifehelper_data.stores.keyword_reference import RankBm25Fields
 from lifehelper_data.stores.search_catalog import SearchCatalog
 from lifehelper_data.stores.vector_snapshot import VectorSnapshot
 
-T = TypeVar("T")
-
-KEYWORD = "keyword"
-VECTOR = "vector"
 KEYWORD_ONLY = "keyword-only"
 
 
-class _Once:
-    """Makes each named thing once, also when several threads ask."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """The one long list that pages are cut from.
 
-    def __init__(self) -> None:
-        self._made: dict[str, object] = {}
-        self._locks: dict[str, threading.Lock] = {}
-        self._guard = threading.Lock()
+    Attributes:
+        books: best first.
+        tokens: what the query was read as.
+        degraded: "keyword-only" if the vector leg could not answer.
+    """
 
-    def get(self, name: str, make: Callable[[], T]) -> T:
-        """Return the thing called `name`, made by `make` at the first call."""
-        with self._guard:
-            lock = self._locks.setdefault(name, threading.Lock())
-        with lock:
-            if name not in self._made:
-                self._made[name] = make()
-            return self._made[name]  # type: ignore[return-value]  # one type per name
+    books: Sequence[FusedBook]
+    tokens: QueryTokens
+    degraded: str | None
 
 
 @dataclass(slots=True)
@@ -75,7 +67,18 @@ class SearchEngine:
     open_vectors: Callable[[], VectorSnapshot | None]
     load_encoder: Callable[[], Encoder]
     tunables: SearchTunables
-    _once: _Once = field(default_factory=_Once, init=False)
+    language: Language = field(init=False)
+    legs: Legs = field(init=False)
+    _once: Once = field(default_factory=Once, init=False)
+
+    def __post_init__(self) -> None:
+        self.language = Language(load_encoder=self.load_encoder)
+        self.legs = Legs(
+            language=self.language,
+            open_keyword=self.open_keyword,
+            open_vectors=self.open_vectors,
+            tunables=self.tunables,
+        )
 
     def check(self, request: SearchRequest) -> None:
         """Refuse what can be refused before anything slow is loaded.
@@ -85,39 +88,79 @@ class SearchEngine:
             Unavailable: the keyword index cannot be read.
         """
         self._classes(request.filters.category)
-        self._keyword()
+        self.legs.keyword()
 
     def preload(self) -> None:
         """Load the analyser, the encoder and both indexes side by side."""
-        with ThreadPoolExecutor(max_workers=3) as pool:
-            legs: list[Future[object]] = [
-                pool.submit(self._analysed, "책"),
-                pool.submit(self._encoded_or_none, "책"),
-                pool.submit(self._keyword),
-            ]
-            for leg in legs:
-                leg.result()
+        self.legs.preload()
 
-    def search(self, request: SearchRequest, *, explain: bool = False) -> SearchResponse:
-        """Answer a search.
+    def rank(self, request: SearchRequest) -> Ranking:
+        """Return the whole ranking of a request; its size and cursor do not matter.
 
         Raises:
             InvalidRequest: the category filter is neither a category nor a class.
             Unavailable: the keyword index cannot be read.
         """
         query = normalize(request.query)
-        tokens = self._analysed(query)
+        tokens = self.language.analysed(query)
         filters = request.filters.to_domain()
         mask = filter_mask(self.catalog.columns, filters, self._classes(filters.category))
         if not (tokens.words or tokens.bigrams):
-            return self._response([], tokens, degraded=None, explain=explain)
-        keyword = self._keyword_leg(tokens, mask)
-        vector = self._vector_leg(query, mask)
+            return Ranking(books=(), tokens=tokens, degraded=None)
+        keyword = self.legs.keyword_leg(tokens, lambda index: self._aligned(index.book_ids, mask))
+        vector = self.legs.vector_leg(query, lambda found: self._aligned(found.item_ids, mask))
         degraded = KEYWORD_ONLY if vector is None else None
+        sort = Sort(request.sort)
+        if vector is not None and sort is not Sort.RELEVANCE:
+            vector = first_of(vector, self.tunables.sort_vector_pool)
         fused = fuse([keyword, *([vector] if vector else [])], k=self.tunables.rrf_k)
-        ranked = exact_titles_first(fused, self._exact(query, mask))
-        shown = self.catalog.existing(ranked, request.size)
-        return self._response(shown, tokens, degraded=degraded, explain=explain)
+        exact = self._exact(query, mask)
+        if sort is Sort.RELEVANCE:
+            ranked = exact_titles_first(self._boosted(fused), exact)
+        else:
+            pool = sorted(exact_titles_first(fused, exact), key=lambda b: (-b.score, b.book_id))
+            ranked = ordered_by(pool, self._sort_values(pool, sort), sort)
+        return Ranking(books=self.catalog.existing(ranked), tokens=tokens, degraded=degraded)
+
+    def search(self, request: SearchRequest, *, explain: bool = False) -> SearchResponse:
+        """Answer with the first page and no cursor; `Workspace.search` goes on from there.
+
+        Raises:
+            InvalidRequest: the category filter is neither a category nor a class.
+            Unavailable: the keyword index cannot be read.
+        """
+        page = self.page(self.rank(request), 0, request.size, explain=explain)
+        return SearchResponse(
+            results=page.results,
+            next_cursor=None,
+            fallback=page.fallback,
+            degraded=page.degraded,
+            release_id=self.release_id,
+        )
+
+    def page(self, ranking: Ranking, start: int, size: int, *, explain: bool = False) -> RankedPage:
+        """Cut a page out of a ranking.
+
+        Args:
+            ranking: the whole ranking.
+            start: results before the page.
+            size: results on it at most.
+            explain: add to each result why it stands there.
+        """
+        shown = ranking.books[start : start + size]
+        rows = self.catalog.rows([book.book_id for book in shown])
+        return RankedPage(
+            results=tuple(
+                SearchResult(
+                    **rows[book.book_id],
+                    explanation=self._explained(book, ranking.tokens) if explain else None,
+                )
+                for book in shown
+            ),
+            fallback=None if ranking.books else message(SearchMessage.NOTHING_FOUND),
+            degraded=ranking.degraded,
+            more=start + size < len(ranking.books),
+        )
 
     def _classes(self, category: str | None) -> frozenset[str] | None:
         if category is None:
@@ -131,37 +174,6 @@ class SearchEngine:
                 field="filters.category",
             )
         return found
-
-    def _keyword_leg(self, tokens: QueryTokens, mask: Mask | None) -> LegRanking:
-        index = self._keyword()
-        ids, scores = index.search(
-            tokens, self.tunables.keyword_pool, self._aligned(index.book_ids, mask), self._weights
-        )
-        return LegRanking(
-            leg=KEYWORD,
-            weight=self.tunables.keyword_weight,
-            book_ids=ids.tolist(),
-            scores=scores.tolist(),
-        )
-
-    def _vector_leg(self, query: str, mask: Mask | None) -> LegRanking | None:
-        """Rank by meaning; None if the encoder or the vectors cannot be had."""
-        try:
-            snapshot = self._vectors()
-            if snapshot is None or not len(snapshot.item_ids):
-                return None
-            vector = self._encoder().encode_queries([query])[0]
-        except (NotFound, Unavailable):
-            return None
-        ids, cosines = snapshot.search(
-            vector, self.tunables.vector_pool, self._aligned(snapshot.item_ids, mask)
-        )
-        return LegRanking(
-            leg=VECTOR,
-            weight=self.tunables.vector_weight,
-            book_ids=ids.tolist(),
-            scores=cosines.tolist(),
-        )
 
     def _aligned(self, item_ids: npt.NDArray[np.int64], mask: Mask | None) -> Mask | None:
         """Return a mask over an index's items; items the catalog has not do not pass."""
@@ -178,65 +190,46 @@ class SearchEngine:
         rows = self.catalog.columns.rows_of(np.array(found, dtype=np.int64))
         return [book for book, row in zip(found, rows, strict=True) if row >= 0 and mask[row]]
 
-    def _response(
-        self,
-        ranked: Sequence[FusedBook],
-        tokens: QueryTokens,
-        *,
-        degraded: str | None,
-        explain: bool,
-    ) -> SearchResponse:
-        rows = self.catalog.rows([book.book_id for book in ranked])
-        results = tuple(
-            SearchResult(
-                **rows[book.book_id],
-                explanation=self._explained(book, tokens) if explain else None,
-            )
-            for book in ranked
-        )
-        return SearchResponse(
-            results=results,
-            next_cursor=None,
-            fallback=None if results else message(SearchMessage.NOTHING_FOUND),
-            degraded=degraded,
-            release_id=self.release_id,
-        )
+    def _boosted(self, fused: Sequence[FusedBook]) -> Sequence[FusedBook]:
+        boost = self.tunables.popularity_boost
+        if boost == 0 or not fused:
+            return fused
+        return boosted(fused, self._popularity(fused), boost)
+
+    def _sort_values(self, pool: Sequence[FusedBook], sort: Sort) -> Sequence[float | None]:
+        if sort is Sort.POPULAR:
+            return self._popularity(pool)
+        columns = self.catalog.columns
+        values = columns.pub_year if sort is Sort.NEWEST else columns.price
+        rows = columns.rows_of(_ids(pool))
+        return [
+            float(values[row]) if row >= 0 and values[row] >= 0 else None for row in rows.tolist()
+        ]
+
+    def _popularity(self, books: Sequence[FusedBook]) -> list[float]:
+        values = self._once.get("popularity", self.catalog.popularity)
+        rows = self.catalog.columns.rows_of(_ids(books))
+        return [float(values[row]) if row >= 0 else 0.0 for row in rows.tolist()]
 
     def _explained(self, book: FusedBook, tokens: QueryTokens) -> SearchExplanation:
         return SearchExplanation(
             fused_score=book.score,
             legs=tuple(
-                LegReason(leg=leg, rank=rank, score=book.scores[leg])
+                LegReason(
+                    leg=leg,
+                    rank=rank,
+                    score=book.scores[leg],
+                    contribution=book.contributions[leg],
+                )
                 for leg, rank in book.ranks.items()
             ),
-            matched=self._keyword().explain(book.book_id, tokens, self._weights),
+            matched=self.legs.keyword().explain(book.book_id, tokens, self.legs.weights),
             exact_title=book.exact_title,
+            popularity_term=book.popularity_term,
+            sort_value=book.sort_value,
+            relevance_rank=book.relevance_rank,
         )
 
-    @property
-    def _weights(self) -> KeywordWeights:
-        return KeywordWeights(
-            title=self.tunables.title_weight,
-            author=self.tunables.author_weight,
-            description=self.tunables.description_weight,
-            bigrams=self.tunables.bigram_weight,
-        )
 
-    def _analysed(self, query: str) -> QueryTokens:
-        return analyse_query(query, self._once.get("analyser", KoreanAnalyser))
-
-    def _encoded_or_none(self, query: str) -> object:
-        try:
-            self._vectors()
-            return self._encoder().encode_queries([query])
-        except (NotFound, Unavailable):
-            return None  # the search itself says so
-
-    def _keyword(self) -> KeywordIndex | RankBm25Fields:
-        return self._once.get("keyword", self.open_keyword)
-
-    def _vectors(self) -> VectorSnapshot | None:
-        return self._once.get("vectors", self.open_vectors)
-
-    def _encoder(self) -> Encoder:
-        return self._once.get("encoder", self.load_encoder)
+def _ids(books: Sequence[FusedBook]) -> npt.NDArray[np.int64]:
+    return np.array([book.book_id for book in books], dtype=np.int64)

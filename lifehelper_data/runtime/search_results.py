@@ -13,11 +13,13 @@ class LegReason:
         leg: keyword or vector.
         rank: its place there, from 1.
         score: the leg's own score: weighted BM25, or cosine.
+        contribution: weight / (k + rank), what it adds to the fused score.
     """
 
     leg: str
     rank: int
     score: float
+    contribution: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,22 +27,32 @@ class SearchExplanation:
     """Why a book stands where it stands.
 
     Attributes:
-        fused_score: sum over legs of weight / (k + rank).
+        fused_score: sum over legs of weight / (k + rank), and the popularity term.
         legs: rank and score of each leg that found it.
         matched: the tokens found, by field, with their share of the keyword score.
         exact_title: whether the exact-title rule moved it to the front.
+        popularity_term: what the boost by popularity added to the fused score.
+        sort_value: year, price or popularity that a sort rule ordered it by; None without a rule,
+            or where it is unknown.
+        relevance_rank: its place by relevance where a sort rule moved it; None without a rule.
     """
 
     fused_score: float
     legs: tuple[LegReason, ...]
     matched: tuple[TokenMatch, ...]
     exact_title: bool
+    popularity_term: float = 0.0
+    sort_value: float | None = None
+    relevance_rank: int | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return it JSON-ready."""
         return {
             "fused_score": self.fused_score,
-            "legs": {leg.leg: {"rank": leg.rank, "score": leg.score} for leg in self.legs},
+            "legs": {
+                leg.leg: {"rank": leg.rank, "score": leg.score, "contribution": leg.contribution}
+                for leg in self.legs
+            },
             "matched": [
                 {
                     "field": str(match.field),
@@ -50,6 +62,9 @@ class SearchExplanation:
                 for match in self.matched
             ],
             "exact_title": self.exact_title,
+            "popularity_term": self.popularity_term,
+            "sort_value": self.sort_value,
+            "relevance_rank": self.relevance_rank,
         }
 
 
@@ -80,6 +95,23 @@ class SearchResult:
         if self.explanation is not None:
             shown["explanation"] = self.explanation.to_dict()
         return shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedPage:
+    """One page of a ranking, before it has a cursor.
+
+    Attributes:
+        results: best first.
+        fallback: a Korean sentence that offers the conversation; None unless nothing was found.
+        degraded: "keyword-only" if the vector leg could not answer.
+        more: whether the ranking goes on.
+    """
+
+    results: tuple[SearchResult, ...]
+    fallback: str | None
+    degraded: str | None
+    more: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

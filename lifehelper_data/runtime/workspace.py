@@ -1,6 +1,7 @@
 """A workspace, opened on one pinned release: what every reader of the platform holds."""
 
 import html
+import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,14 +13,17 @@ import polars as pl
 from lifehelper_data.domain.errors import NotFound
 from lifehelper_data.domain.ports import Clock
 from lifehelper_data.domain.release import Release
-from lifehelper_data.settings import Settings
+from lifehelper_data.settings import Settings, load_settings
 from lifehelper_data.stores.layout import Layout
 from lifehelper_data.stores.measures import null_counts, rows_per_user
 from lifehelper_data.stores.query import QueryResult, run_query
 from lifehelper_data.stores.releases import ReleaseReader, ReleaseRef, ReleaseStore
+from lifehelper_data.stores.secrets import cursor_key
 
 if TYPE_CHECKING:
-    from lifehelper_data.runtime.requests import SearchRequest
+    from lifehelper_data.runtime.habit_search import HabitSearch, HabitSearchResponse
+    from lifehelper_data.runtime.paging import Pager
+    from lifehelper_data.runtime.requests import HabitSearchRequest, SearchRequest
     from lifehelper_data.runtime.search import SearchEngine
     from lifehelper_data.runtime.search_results import SearchResponse
 
@@ -37,12 +41,21 @@ class Workspace:
     """
 
     def __init__(
-        self, layout: Layout, reader: ReleaseReader, settings: Settings | None = None
+        self,
+        layout: Layout,
+        reader: ReleaseReader,
+        settings: Settings | None = None,
+        *,
+        clock: Clock = utc_now,
     ) -> None:
         self._layout = layout
         self._reader = reader
+        self._chosen = settings is not None
         self._settings = settings or release_settings(reader.release)
+        self._clock = clock
         self._engine: SearchEngine | None = None
+        self._pager: Pager | None = None
+        self._habits: HabitSearch | None = None
 
     @classmethod
     def open(
@@ -67,7 +80,7 @@ class Workspace:
             Unavailable: the release cannot be read.
         """
         store = open_store(path, clock=clock)
-        return cls(store.layout, store.open(release), settings)
+        return cls(store.layout, store.open(release), settings, clock=clock)
 
     @property
     def release(self) -> Release:
@@ -123,16 +136,40 @@ class Workspace:
         """Search the pinned release.
 
         Args:
-            request: `{query, filters?, sort?, size?}`; see `lifehelper schema search`.
+            request: `{query, filters?, sort?, size?, cursor?}`; see `lifehelper schema search`. A
+                cursor is answered from the release of its first page, pinned while this is open.
             explain: add to each result the rank and score per leg and the matched tokens.
 
         Raises:
             InvalidRequest: names the field.
+            CursorExpired: the cursor is too old, not ours, of another request, or its release is
+                gone.
             Unavailable: the release has no keyword index, or it cannot be read.
         """
         from lifehelper_data.runtime.requests import parse_search_request
 
-        return self.search_engine().search(parse_search_request(request), explain=explain)
+        return self._pages().search(parse_search_request(request), explain=explain)
+
+    def search_habits(
+        self, request: "HabitSearchRequest | Mapping[str, object]"
+    ) -> "HabitSearchResponse":
+        """Search the habit catalog of the pinned release, by the engine that searches books.
+
+        Args:
+            request: `{query?, category?, kind?, limit?}`.
+
+        Raises:
+            InvalidRequest: names the field.
+            Unavailable: a query is given and the release has no keyword index.
+        """
+        from lifehelper_data.runtime.open_search import open_habit_search
+        from lifehelper_data.runtime.requests import parse_habit_search
+
+        if self._habits is None:
+            self._habits = open_habit_search(
+                self._layout, self._reader, self._settings, self.search_engine().language
+            )
+        return self._habits.search(parse_habit_search(request))
 
     def search_engine(self) -> "SearchEngine":
         """Return the engine behind `search`, opened once."""
@@ -142,8 +179,39 @@ class Workspace:
             self._engine = open_search(self._layout, self._reader, self._settings)
         return self._engine
 
+    def _pages(self) -> "Pager":
+        from lifehelper_data.runtime.paging import Pager
+
+        if self._pager is None:
+            self._pager = Pager(
+                engine=self.search_engine(),
+                open_engine=self._open_engine,
+                secret=self._cursor_secret(),
+                clock=self._clock,
+            )
+        return self._pager
+
+    def _open_engine(self, number: int) -> "tuple[ReleaseReader, SearchEngine]":
+        from lifehelper_data.runtime.open_search import open_search
+
+        reader = ReleaseStore(self._layout, self._clock).open(number)
+        try:
+            settings = self._settings if self._chosen else release_settings(reader.release)
+            return reader, open_search(self._layout, reader, settings)
+        except BaseException:
+            reader.close()
+            raise
+
+    def _cursor_secret(self) -> bytes:
+        configured = load_settings(self._layout.config_file, os.environ).cursor.secret
+        if configured is not None:
+            return configured.get_secret_value().encode()
+        return cursor_key(self._layout)
+
     def close(self) -> None:
         """Unpin the release. Closing twice is harmless."""
+        if self._pager is not None:
+            self._pager.close()
         self._reader.close()
 
     def __enter__(self) -> Self:

@@ -63,11 +63,21 @@ class SearchCatalog:
         rows = self.rows(self.titled_books[start:stop].tolist())
         return sorted(book for book, row in rows.items() if squash(row["title"]) == squashed)
 
-    def existing(self, ranked: Sequence[FusedBook], size: int) -> list[FusedBook]:
-        """Return the first `size` books that the release's table has."""
+    def popularity(self) -> npt.NDArray[np.float64]:
+        """Return the popularity of every book, aligned with `columns`; 0 without a row."""
+        if "popularity" not in self.reader.release.content.tables:
+            return np.zeros(len(self.columns.book_ids))
+        frame = self.reader.frame(
+            "SELECT coalesce(p.value, 0.0) AS value FROM books b LEFT JOIN popularity p "
+            "ON p.book_id = b.book_id ORDER BY b.book_id"
+        )
+        return frame["value"].to_numpy()
+
+    def existing(self, ranked: Sequence[FusedBook]) -> list[FusedBook]:
+        """Return the books that the release's table has, in their order."""
         ids = np.array([book.book_id for book in ranked], dtype=np.int64)
         there = self.columns.rows_of(ids) >= 0
-        return [book for book, exists in zip(ranked, there, strict=True) if exists][:size]
+        return [book for book, exists in zip(ranked, there, strict=True) if exists]
 
     def rows(self, book_ids: Sequence[int]) -> dict[int, dict[str, Any]]:
         """Return the rows to show, by book."""

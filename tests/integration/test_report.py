@@ -103,8 +103,8 @@ def hostile_search() -> SampleAnswer:
     why = SearchExplanation(
         fused_score=1 / 61 + 1 / 64,
         legs=(
-            LegReason(leg="keyword", rank=1, score=8.25),
-            LegReason(leg="vector", rank=4, score=0.5),
+            LegReason(leg="keyword", rank=1, score=8.25, contribution=1 / 61),
+            LegReason(leg="vector", rank=4, score=0.5, contribution=1 / 64),
         ),
         matched=(TokenMatch(field=Field.TITLE, token=HOSTILE, impact=2.75, contribution=8.25),),
         exact_title=True,

@@ -123,7 +123,7 @@ BOOKS = {n: f"책 {n}" for n in range(1, 10)}
 
 @pytest.fixture(autouse=True)
 def _no_analyser(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lifehelper_data.runtime.search.KoreanAnalyser", Words)
+    monkeypatch.setattr("lifehelper_data.runtime.legs.KoreanAnalyser", Words)
 
 
 def engine(

@@ -28,7 +28,7 @@ from tests.unit.runtime.test_search import (
 
 @pytest.fixture(autouse=True)
 def _no_analyser(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lifehelper_data.runtime.search.KoreanAnalyser", Words)
+    monkeypatch.setattr("lifehelper_data.runtime.legs.KoreanAnalyser", Words)
 
 
 @pytest.mark.parametrize("query", ["메타 포워즈 ②", "메타포워즈2", " 메타\u3000포 워즈 2"])
@@ -83,17 +83,23 @@ def test_an_explanation_names_rank_and_score_of_each_leg_that_found_the_book() -
         {
             "fused_score": 1 / (60 + 2) + 1 / (60 + 1),
             "legs": {
-                "keyword": {"rank": 2, "score": 8.0},
-                "vector": {"rank": 1, "score": 0.7},
+                "keyword": {"rank": 2, "score": 8.0, "contribution": 1 / (60 + 2)},
+                "vector": {"rank": 1, "score": 0.7, "contribution": 1 / (60 + 1)},
             },
             "matched": [{"field": "title", "token": "바다", "contribution": 8.0}],
             "exact_title": False,
+            "popularity_term": 0.0,
+            "sort_value": None,
+            "relevance_rank": None,
         },
         {
             "fused_score": 1 / (60 + 1),
-            "legs": {"keyword": {"rank": 1, "score": 9.0}},
+            "legs": {"keyword": {"rank": 1, "score": 9.0, "contribution": 1 / (60 + 1)}},
             "matched": [{"field": "title", "token": "바다", "contribution": 9.0}],
             "exact_title": False,
+            "popularity_term": 0.0,
+            "sort_value": None,
+            "relevance_rank": None,
         },
     ]
 
