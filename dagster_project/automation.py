@@ -35,9 +35,9 @@ WHEN_INPUTS_CHANGE: Final = (
     & _IDLE
 ).with_label("when the data version of an input changes")
 
-ONCE: Final = (
-    dg.AutomationCondition.missing().newly_true().since(_HANDLED) & _IDLE
-).with_label("once, as soon as its inputs are there; then on its schedule")
+ONCE: Final = (dg.AutomationCondition.missing().newly_true().since(_HANDLED) & _IDLE).with_label(
+    "once, as soon as its inputs are there; then on its schedule"
+)
 
 WHEN_CATALOG_CHANGES: Final = (
     (

@@ -11,8 +11,8 @@ from lifehelper_data.pipelines.checks import BLOCKING, CHECKS
 from lifehelper_data.pipelines.freshness import current_freshness
 
 IN_SERVICE: Final = "promoted_release"
-"""Where ages are shown: on what readers see. There they are measured after every promotion too;
-beside the asset an age is about, they would run before anything is in service."""
+"""Where ages are shown: on what readers see, measured after every promotion too. Beside the asset
+an age is about, each run of it would measure the release before its own."""
 
 RELEASE_CHECKS: Final = [
     dg.AssetCheckSpec(

@@ -22,11 +22,7 @@ def source_changed(
         return dg.SkipReason("the source is a database; its schedules read it")
     if found.digest == context.cursor:
         return dg.SkipReason(f"{found.files} files, none changed")
-    seen = dg.AssetObservation(
-        "source",
-        metadata={"files": found.files, "bytes": found.size_bytes},
-        tags={"dagster/data_version": found.digest},
-    )
+    seen = dg.AssetObservation("source", metadata={"files": found.files, "bytes": found.size_bytes})
     return dg.SensorResult(
         run_requests=[dg.RunRequest(run_key=found.digest)],
         cursor=found.digest,
