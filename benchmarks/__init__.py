@@ -5,4 +5,4 @@ Every module named here has a `BENCHMARK`. Modules with a leading underscore ser
 
 from typing import Final
 
-NAMES: Final = ("encoder", "increments", "keyword", "start")
+NAMES: Final = ("encoder", "hybrid", "increments", "keyword", "metrics", "start", "vectors")

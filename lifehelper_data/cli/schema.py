@@ -68,9 +68,16 @@ def _search_schema() -> dict[str, Any]:
     return SearchRequest.model_json_schema()
 
 
+def _search_cases_schema() -> dict[str, Any]:
+    from lifehelper_data.evaluation.suites.search_cases import LabelledQuery
+
+    return LabelledQuery.model_json_schema()
+
+
 DOCUMENTS: Final[dict[str, Callable[[], dict[str, Any]]]] = {
     "source": _source_schema,
     "config": _config_schema,
     "search": _search_schema,
+    "search-cases": _search_cases_schema,
 }
 """Documents people write, by name. Requests join here as they come."""

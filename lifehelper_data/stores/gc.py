@@ -160,6 +160,8 @@ def _collect(
         for number in dropped:
             release_bin.drop(layout.release_file(number))
             release_bin.drop(sidecar_file(layout, number))
+    # sessions before records: a step that ends in between has left its record
+    before = _deletable_before(layout, now, part_grace)
     named = {
         part.path
         for release in releases
@@ -169,7 +171,6 @@ def _collect(
     for record in recorded_outputs(layout):
         named.update(part.path for table in record.tables.values() for part in table.parts)
         named.update(file.path for a in record.artifacts.values() for file in a.files)
-    before = _deletable_before(layout, now, part_grace)
     part_bin, scratch_bin = _Bin(layout.root, dry_run), _Bin(layout.root, dry_run)
     for path in (*_files(layout.parts), *_files(layout.keyword)):
         if path.relative_to(layout.root).as_posix() not in named and _older(path, before):
