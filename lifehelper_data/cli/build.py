@@ -79,6 +79,12 @@ def build(
     ] = None,
     config: ConfigOption = None,
     stage: Annotated[bool, typer.Option("--stage", help="Publish and promote nothing.")] = False,
+    full_read: Annotated[
+        bool,
+        typer.Option(
+            "--full-read", help="Read tables with `incremental` in full: finds deletions."
+        ),
+    ] = False,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads of the table engine.")] = None,
     lock_wait: WaitOption = None,
     as_json: JsonOption = False,
@@ -103,6 +109,7 @@ def build(
             ReleaseStore(layout, utc_now, time.sleep),
             mapping,
             stage_only=stage,
+            full_read=full_read,
             on_wait=lambda owner, waited: err.print(
                 f"waiting for {owner} to finish publishing ({waited:.0f} s)", markup=False
             ),

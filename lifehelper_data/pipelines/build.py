@@ -56,9 +56,18 @@ def build_all(
     source: Path,
     *,
     stage_only: bool = False,
+    full_read: bool = False,
     on_wait: OnWait | None = None,
 ) -> WholeBuild:
     """Build every asset from a mapping file and publish the release.
+
+    Args:
+        context: workspace, settings, clock and progress.
+        store: the releases.
+        source: the mapping file.
+        stage_only: publish and check, promote nothing.
+        full_read: read tables with `incremental` in full.
+        on_wait: told while another process publishes.
 
     Raises:
         LifehelperError: as the builders and `publish_release` do; what was in service stays.
@@ -66,7 +75,7 @@ def build_all(
     started = context.seconds()
     context.layout.create()
     with build_session(context.layout, context.clock):
-        tables = build_tables(context, source)
+        tables = build_tables(context, source, full_read=full_read)
         clean = tables.record.tables
         catalog = build_catalog(context, clean)
         indexed = {**clean, **catalog.record.tables}
