@@ -19,6 +19,8 @@ import numpy as np
 
 from benchmarks._shop import Shop
 from benchmarks._vectors import (
+    ROW_BYTES,
+    GivenVectors,
     Ints,
     LanceTable,
     Vectors,
@@ -33,6 +35,7 @@ from benchmarks.kit import (
     BenchResult,
     Quality,
     Scale,
+    bandwidth_bytes_per_s,
     each_ms,
     interleaved,
     load_average,
@@ -43,8 +46,6 @@ from benchmarks.kit import (
 )
 from lifehelper_data.domain.ports import Progress
 from lifehelper_data.domain.text.normalize import normalize
-from lifehelper_data.models.encoder import VectorSpace
-from lifehelper_data.models.native_folder import default_space
 from lifehelper_data.pipelines.build_catalog import build_catalog
 from lifehelper_data.pipelines.build_keyword import BOOKS, build_keyword
 from lifehelper_data.pipelines.build_popularity import build_popularity
@@ -100,25 +101,6 @@ class Query:
     vector: Vectors
 
 
-class GivenVectors:
-    """An encoder that is told the vectors of the queries: its time is not the question here."""
-
-    precision = "fp32"
-
-    def __init__(self, queries: Sequence[Query]) -> None:
-        self.space: VectorSpace = default_space()
-        self._rows = {normalize(query.text): query.vector for query in queries}
-
-    def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        """Return float32 (n, dim)."""
-        return np.stack([self._rows[normalize(text)] for text in texts])
-
-    def encode_documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
-        """Return float32 (n, dim)."""
-        del progress
-        return self.encode_queries(texts)
-
-
 def run(scale: Scale, progress: Progress) -> BenchResult:
     """Measure whole searches of both."""
     before = load_average()
@@ -139,11 +121,13 @@ def run(scale: Scale, progress: Progress) -> BenchResult:
                 reached,
                 *_found(engine, theirs, queries),
             ]
+            pages = [_search(engine, query) for query in queries]
             times = interleaved(
                 {
                     "ours": lambda: each_ms(lambda query: _search(engine, query), queries),
                     "theirs": lambda: each_ms(theirs, queries),
                     "vector": lambda: each_ms(lambda q: snapshot.search(q.vector, POOL), queries),
+                    "rows": lambda: each_ms(engine.catalog.rows, pages),
                 },
                 size.rounds,
                 progress,
@@ -157,8 +141,17 @@ def run(scale: Scale, progress: Progress) -> BenchResult:
         )
         for percent in (50, 95)
     ]  # fmt: skip
-    vector = median_percentile(times["vector"], 95)
-    rows.append(measured("of which the vector leg, p95", "ms", vector, scale=scale))
+    scanned = 1000 * ROW_BYTES * size.books / bandwidth_bytes_per_s()
+    rows += [
+        measured(
+            f"of which {what}, p95", "ms", median_percentile(times[side], 95), scale=scale,
+            bound=bound,
+        )
+        for side, what, bound in (
+            ("vector", "the vector leg", scanned),
+            ("rows", "reading the rows of the page", None),
+        )
+    ]  # fmt: skip
     return BenchResult(
         rows=tuple(rows),
         quality=tuple(quality),
@@ -169,6 +162,7 @@ def run(scale: Scale, progress: Progress) -> BenchResult:
             "the page; without the query's encoder",
             f"LanceDB: full text by its 'simple' tokenizer, IVF_FLAT, {POOL} per leg, RRF, the "
             "same columns",
+            "bound of the vector leg: one byte per number, read once at the memory's bandwidth",
         ),
     )
 
@@ -211,7 +205,7 @@ def _engine(
             catalog=SearchCatalog.open(reader),
             open_keyword=lambda: KeywordIndex.open(layout.root / content.artifacts[BOOKS].path),
             open_vectors=lambda: snapshot,
-            load_encoder=lambda: GivenVectors(queries),
+            load_encoder=lambda: GivenVectors({query.text: query.vector for query in queries}),
             tunables=context.settings.search,
         )
 

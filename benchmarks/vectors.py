@@ -17,6 +17,7 @@ import numpy as np
 from benchmarks._vectors import (
     DEPTH,
     DIM,
+    ROW_BYTES,
     LanceTable,
     Mask,
     Vectors,
@@ -52,7 +53,6 @@ from lifehelper_data.stores.vector_snapshot import VectorSnapshot
 
 TOP: Final = 50
 RECALL_AT_LEAST: Final = 0.995
-ROW_BYTES: Final = DIM + 8  # codes, scale, error
 AT_MOST: Final = Bar(of="ratio", at_most=0.4)
 KEPT: Final = (1.0, 0.1, 0.01, 0.001)
 PEER: Final = "numpy float32, unfiltered"

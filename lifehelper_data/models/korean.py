@@ -32,6 +32,7 @@ CONTENT_RULES_VERSION: Final = "content-1"  # raise it when a rule of this file 
 WORKERS: Final = 2
 
 CONTENT_TAGS: Final = frozenset({"NNG", "NNP", "NR", "MAG", "XR", "SL", "SH", "SN", "VV", "VA"})
+NOUN_TAGS: Final = frozenset({"NNG", "NNP"})
 STEM_TAGS: Final = frozenset({"VV", "VA"})
 _PARTICLE: Final = "J"
 _TO_DO: Final = "하"
@@ -65,6 +66,15 @@ class KoreanAnalyser:
         """
         analysed = _kiwi().tokenize([normalize(text) for text in texts], _NO_PATTERNS)
         return [list(_words(tokens)) for tokens in analysed]
+
+    def nouns(self, texts: Sequence[str]) -> list[list[str]]:
+        """Return the common and proper nouns (NNG, NNP) of each text, in order, repeats included.
+
+        >>> KoreanAnalyser().nouns(["서울에서 읽는 투자의 역사 1권"])
+        [['서울', '투자', '역사']]
+        """
+        analysed = _kiwi().tokenize([normalize(text) for text in texts], _NO_PATTERNS)
+        return [[normalize(t.form) for t in tokens if t.tag in NOUN_TAGS] for tokens in analysed]
 
     def analyse_query(self, text: str) -> QueryAnalysis:
         """Return the content words of one text and the text without its particles.
@@ -101,6 +111,11 @@ def _without_particles(text: str, tokens: "Iterable[Token]") -> str:
             kept.append(text[at : token.start])
             at = token.start + token.len
     return normalize("".join([*kept, text[at:]]))
+
+
+def lexicon_words() -> frozenset[str]:
+    """Return the words that the lexicon adds to Kiwi."""
+    return frozenset(word for word, _, _ in _lexicon())
 
 
 _loading = threading.Lock()

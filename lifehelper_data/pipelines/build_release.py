@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from lifehelper_data.domain.build import BuildRecord
@@ -10,6 +11,7 @@ from lifehelper_data.domain.release import Release, ReleaseContent, ReleaseState
 from lifehelper_data.pipelines.checks import require_checks, run_checks
 from lifehelper_data.pipelines.context import BuildContext
 from lifehelper_data.stores.build_records import require_record, save_record
+from lifehelper_data.stores.current import read_pointer
 from lifehelper_data.stores.promotion import promote
 from lifehelper_data.stores.releases import ReleaseStore
 
@@ -17,7 +19,14 @@ OnWait = Callable[[str, float], None]
 
 STAGED: Final = "staged_release"
 
-_DECIDING_FACTS = ("tunables_hash", "code_hash", "source_watermarks", "text")
+_DECIDING_FACTS = (
+    "tunables_hash",
+    "code_hash",
+    "source_watermarks",
+    "text",
+    "waiting",
+    "leaving",
+)
 """Facts that make a release another one although its tables are the same."""
 
 
@@ -157,7 +166,7 @@ def _promoted(
             release=release, published=published, promoted=False, in_service=True,
             notes=("nothing changed: nothing was published",),
         )  # fmt: skip
-    if release.state is ReleaseState.PROMOTED:
+    if release.state is ReleaseState.PROMOTED and not _cut_short(store, release):
         return ReleaseReport(
             release=release, published=published, promoted=False, in_service=False,
             notes=(
@@ -179,6 +188,14 @@ def _promoted(
         release=release, published=published, promoted=True, in_service=True, checks=checks,
         notes=("promoted on its checks alone: there is no evaluation gate yet",),
     )  # fmt: skip
+
+
+def _cut_short(store: ReleaseStore, release: Release) -> bool:
+    """Whether a promotion died after it marked the release and before it put it in service."""
+    pointer = read_pointer(store.layout)
+    if pointer is None or release.promoted_at is None:
+        return pointer is None
+    return datetime.fromisoformat(pointer.promoted_at) < release.promoted_at
 
 
 def _checked(

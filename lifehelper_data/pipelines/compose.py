@@ -46,6 +46,8 @@ def compose_release(context: BuildContext, records: Iterable[BuildRecord]) -> Re
         "tunables_hash": context.settings.tunables_hash(),
         "input_digests": {record.asset: record.input_digest for record in by_asset},
         "vector_space_id": None,
+        "waiting": dict.fromkeys(_INDEXED_TABLES, 0),
+        "leaving": dict.fromkeys(_INDEXED_TABLES, 0),
     }
     for record in by_asset:
         facts |= record.facts

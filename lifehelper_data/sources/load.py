@@ -1,8 +1,8 @@
-"""A source, opened: files staged, SELECTs guarded and bound, rows cast batch by batch."""
+"""A source, opened: rows staged as text, SELECTs guarded and bound, rows cast batch by batch."""
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +17,11 @@ from lifehelper_data.domain.counts import FileCounts
 from lifehelper_data.domain.errors import MappingError
 from lifehelper_data.domain.ports import NoProgress, Progress
 from lifehelper_data.sources.casting import CastRows, CastRules, cast_rows
+from lifehelper_data.sources.database_tables import DatabaseTables, TableRead, scratch_table
+from lifehelper_data.sources.delivered import check_names
 from lifehelper_data.sources.guard import guard_select
 from lifehelper_data.sources.mapping import SourceMapping, load_mapping, matching_files
+from lifehelper_data.sources.postgres import open_session
 from lifehelper_data.sources.scratch import (
     as_text,
     batches,
@@ -41,16 +44,20 @@ class BoundSelect:
         sql: SELECT that returns contract columns as text.
         columns: the contract columns it delivers, sorted.
         ignored_columns: columns the mapping's SELECT returns that the contract does not know.
+        ordered: whether the order of its rows means something; a database's does not.
     """
 
     table: Table
     sql: str
     columns: tuple[str, ...]
     ignored_columns: tuple[str, ...]
+    ordered: bool = True
 
 
 def source_digest(path: Path, progress: Progress | None = None) -> str:
     """Return the sha256 of a mapping and of every file it names; paths are not in it.
+
+    What a database delivers is not in it either (see `TableRead.digest`).
 
     Raises:
         MappingError, NotFound, SourceError: as when opening the source.
@@ -71,13 +78,21 @@ def source_digest(path: Path, progress: Progress | None = None) -> str:
 class SourceReader:
     """Everything a mapping file names, staged and ready to be cast.
 
-    Call `open`, then read; close it (or use it as a context manager) when done.
+    Call `read_database` if the mapping has queries, then `open`, then read; close it (or use it as
+    a context manager) when done.
 
     Args:
         path: the mapping file.
         scratch: an empty folder for throw-away files.
         memory_limit: memory of the scratch database, such as "512MB".
         progress: shows staging and casting.
+
+    Attributes:
+        mapping: the mapping.
+        files: line counts of staged files.
+        file_columns: columns of staged files.
+        reads: how the tables that a database delivers were read, by name.
+        gone: tables whose query names something that the database does not have.
     """
 
     def __init__(
@@ -91,6 +106,9 @@ class SourceReader:
         self.mapping: SourceMapping = load_mapping(path)
         self.files: tuple[FileCounts, ...] = ()
         self.file_columns: dict[str, tuple[str, ...]] = {}
+        self.reads: dict[str, TableRead] = {}
+        self.gone: frozenset[str] = frozenset()
+        self._scratch = scratch
         self._progress = progress or NoProgress()
         self._stack = ExitStack()
         self._connection = self._stack.enter_context(
@@ -150,6 +168,33 @@ class SourceReader:
             raise _select_failed(select.table.name, error) from error
         return int(counted[0][0])
 
+    def read_database(
+        self, environment: Mapping[str, str], held: Mapping[str, Path], *, full_read: bool = False
+    ) -> None:
+        """Read what the mapping's queries deliver, in one snapshot; nothing without queries.
+
+        Args:
+            environment: where the variable with the database's address is looked up.
+            held: rows remembered from earlier reads, by table: Parquet files.
+            full_read: read tables with `incremental` in full, too.
+
+        Raises:
+            MappingError, UnsafeSql: a query is wrong, or the variable is not set.
+            Unavailable: the database cannot be reached, or went away.
+        """
+        postgres = self.mapping.postgres
+        if not self.mapping.queries or postgres is None:
+            return
+        tables = DatabaseTables(
+            self._connection, self.mapping, held=held, folder=self._scratch, full_read=full_read
+        )
+        with open_session(postgres.uri_env, environment) as session:
+            try:
+                tables.fetch(session, self._progress)
+            finally:
+                self.gone = frozenset(session.gone)
+        self.reads = tables.merge(self._progress)
+
     def open(self) -> Self:
         """Stage every file, lock the database down, guard and bind every SELECT.
 
@@ -167,7 +212,11 @@ class SourceReader:
         self.files = tuple(counts)
         self._staging.lock_down()
         problems: list[MappingError] = []
+        for name, read in self.reads.items():
+            self._selects[name] = _bound_query(TABLES[name], read)
         for name, wanted in self.mapping.tables.items():
+            if wanted.sql is None:
+                continue
             try:
                 sql = guard_select(
                     self._connection, table=name, sql=wanted.sql, columns=self.file_columns
@@ -187,20 +236,7 @@ class SourceReader:
             columns, types = relation.columns, relation.types
         except duckdb.Error as error:
             raise _select_failed(table.name, error) from error
-        lower = [column.lower() for column in columns]
-        repeated = sorted({column for column in lower if lower.count(column) > 1})
-        if repeated:
-            raise MappingError(
-                f"tables.{table.name}.sql returns {repeated[0]!r} twice; name each column once",
-                field=table.name,
-            )
-        absent = [c.name for c in table.source_columns if c.required and c.name not in lower]
-        if absent:
-            raise MappingError(
-                f"tables.{table.name}.sql does not return {', '.join(map(repr, absent))}; the "
-                "contract requires it",
-                field=table.name,
-            )
+        lower = check_names(table, "sql", columns)
         wanted = {c.name for c in table.source_columns}
         selected = ", ".join(
             f"{as_text(quoted(column), kind)} AS {quoted(column.lower())}"
@@ -213,6 +249,17 @@ class SourceReader:
             columns=tuple(sorted(set(lower) & wanted)),
             ignored_columns=tuple(sorted(set(lower) - wanted)),
         )
+
+
+def _bound_query(table: Table, read: TableRead) -> BoundSelect:
+    names = ", ".join(map(quoted, read.delivered.columns))
+    return BoundSelect(
+        table=table,
+        sql=f"SELECT {names} FROM {quoted(scratch_table(table.name))}",
+        columns=read.delivered.columns,
+        ignored_columns=read.delivered.ignored,
+        ordered=False,
+    )
 
 
 def _select_failed(table: str, error: duckdb.Error) -> MappingError:

@@ -1,4 +1,4 @@
-"""The mapping file: where a shop's files lie and how they become contract tables."""
+"""The mapping file: where a shop's rows lie and how they become contract tables."""
 
 import re
 import tomllib
@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from lifehelper_data.domain.contract import REQUIRED_TABLES, TABLES
 from lifehelper_data.domain.errors import MappingError, NotFound
+from lifehelper_data.sources.table_spec import Incremental, PostgresSpec, TableSpec
 
 ENCODINGS: Final = {
     "utf-8": "utf-8",
@@ -97,14 +98,6 @@ class FileSpec(BaseModel):
         return self.delimiter or _DEFAULT_DELIMITERS.get(self.resolved_format, ",")
 
 
-class TableSpec(BaseModel):
-    """How one contract table is selected."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    sql: str = Field(min_length=1, description="exactly one SELECT over declared files")
-
-
 class SourceMapping(BaseModel):
     """A whole mapping file."""
 
@@ -118,8 +111,14 @@ class SourceMapping(BaseModel):
     text_ids: tuple[Literal["book_id", "user_id"], ...] = Field(
         (), description="id columns that hold text; each text becomes a 53-bit number"
     )
+    postgres: PostgresSpec | None = Field(None, description="the database that queries read")
     files: dict[str, FileSpec] = Field(default_factory=dict)
     tables: dict[str, TableSpec]
+
+    @property
+    def queries(self) -> dict[str, str]:
+        """The tables that the database delivers, in mapping order, with their queries."""
+        return {n: spec.query for n, spec in self.tables.items() if spec.query is not None}
 
     @field_validator("naive_timezone")
     @classmethod
@@ -146,14 +145,22 @@ class SourceMapping(BaseModel):
         for required in REQUIRED_TABLES:
             if required not in self.tables:
                 raise ValueError(f"table {required!r} is required; add [tables.{required}]")
+        if self.queries and self.postgres is None:
+            raise ValueError(
+                f"tables.{next(iter(self.queries))}.query needs a database; add [postgres] with "
+                'uri_env = "..."'
+            )
         return self
 
 
-_MODELS: Final[dict[str | int, type[BaseModel]]] = {
-    "": SourceMapping,
-    "files": FileSpec,
-    "tables": TableSpec,
-}
+def _model_at(location: tuple[str | int, ...]) -> type[BaseModel]:
+    """Return the model that holds the key at a location."""
+    if "incremental" in location[:-1]:
+        return Incremental
+    if len(location) == 1:
+        return SourceMapping
+    models: dict[str, type[BaseModel]] = {"files": FileSpec, "postgres": PostgresSpec}
+    return models.get(str(location[0]), TableSpec)
 
 
 def load_mapping(path: Path) -> SourceMapping:
@@ -224,7 +231,7 @@ def _first_problem(error: Exception) -> tuple[str | None, str]:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or None
         if first["type"] == "extra_forbidden":
-            keys = _MODELS[first["loc"][0] if len(first["loc"]) > 1 else ""].model_fields
+            keys = _model_at(first["loc"]).model_fields
             return field, f"unknown key; known: {', '.join(keys)}"
         if first["type"] == "missing":
             return field, "is required; add it"

@@ -35,6 +35,7 @@ def connect_scratch(
     connection = duckdb.connect(path, config=config)
     try:
         connection.execute("SET TimeZone = 'UTC'")
+        connection.execute("SET enable_progress_bar = false")  # it would print on stdout
         yield connection
     finally:
         connection.close()

@@ -6,7 +6,9 @@ steps after it read the run's own first, so that runs that overlap do not mix.
 
 import dataclasses
 import json
+import os
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -29,13 +31,8 @@ from lifehelper_data.stores.part_check import size_problem
 
 def save_record(layout: Layout, record: BuildRecord) -> None:
     """Keep a record as the asset's last output."""
-    value = dataclasses.asdict(record)
-    value["built_at"] = record.built_at.isoformat()
-    if layout.run is not None:
-        folder = layout.runs / layout.run
-        folder.mkdir(parents=True, exist_ok=True)
-        write_json(folder / f"{record.asset}.json", value)
-    write_json(layout.builds / f"{record.asset}.json", value)
+    _save_for_run(layout, record)
+    write_json(layout.builds / f"{record.asset}.json", _value(record))
 
 
 def load_record(layout: Layout, asset: str) -> BuildRecord | None:
@@ -71,11 +68,31 @@ def require_record(layout: Layout, asset: str) -> BuildRecord:
 
 
 def reusable_record(layout: Layout, asset: str, input_digest: str) -> BuildRecord | None:
-    """Return the last output if it came from the same inputs and all its parts are there."""
+    """Return the last output if it came from the same inputs and all its parts are there.
+
+    Within a run it becomes the run's own: a step that had nothing to do made it, too. gc counts
+    the age of its files from now: another build may replace the last output before this one is
+    published.
+    """
     record = load_record(layout, asset)
     if record is None or record.input_digest != input_digest:
         return None
+    _save_for_run(layout, record)
+    with suppress(FileNotFoundError):  # it is missing, then
+        for file in _stored(record):
+            os.utime(layout.root / file.path)
     return None if missing_parts(layout, record) else record
+
+
+def _save_for_run(layout: Layout, record: BuildRecord) -> None:
+    if layout.run is not None:
+        folder = layout.runs / layout.run
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(folder / f"{record.asset}.json", _value(record))
+
+
+def _value(record: BuildRecord) -> dict[str, Any]:
+    return {**dataclasses.asdict(record), "built_at": record.built_at.isoformat()}
 
 
 def _load(path: Path) -> BuildRecord | None:
@@ -132,7 +149,10 @@ def _table(value: dict[str, Any]) -> TableParts:
 
 def missing_parts(layout: Layout, record: BuildRecord) -> list[str]:
     """Return the paths of files of a record that are not on disk in their recorded size."""
+    return [file.path for file in _stored(record) if size_problem(layout.root, file) is not None]
+
+
+def _stored(record: BuildRecord) -> list[Part | ArtifactFile]:
     parts = [part for table in record.tables.values() for part in table.parts]
     files = [file for artifact in record.artifacts.values() for file in artifact.files]
-    stored: list[Part | ArtifactFile] = [*parts, *files]
-    return [file.path for file in stored if size_problem(layout.root, file) is not None]
+    return [*parts, *files]

@@ -94,11 +94,16 @@ class PartWriter:
         self.connection.unregister("_incoming")
         self._appended[table.name] += rows.height
 
-    def settle(self, table: Table) -> Settled:
-        """Settle several rows of one key by the table's rule; losers go to quarantine."""
+    def settle(self, table: Table, *, ordered: bool = True) -> Settled:
+        """Settle several rows of one key by the table's rule; losers go to quarantine.
+
+        Args:
+            table: the contract table.
+            ordered: whether the order in which its rows were added means something.
+        """
         self.append(table, pl.DataFrame())
         self.append(ALL_TABLES["quarantine"], pl.DataFrame())
-        return settle_table(self.connection, table)
+        return settle_table(self.connection, table, ordered=ordered)
 
     def orphans(self, table: Table) -> int:
         """Count rows whose book is not in `books` (both tables settled)."""

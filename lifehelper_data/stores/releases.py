@@ -191,9 +191,9 @@ class ReleaseStore:
             NotFound, InvalidRequest: as `resolve`.
             Unavailable: the file cannot be read, or the workspace was moved.
         """
-        number = self.resolve(ref)
+        pin = self._pinned(ref)
+        number = pin.number
         path = self.layout.release_file(number)
-        pin = pin_release(self.layout, number, self.clock)
         try:
             release, root = read_release_and_root(path)
             if root.resolve() != self.layout.root.resolve():
@@ -212,6 +212,16 @@ class ReleaseStore:
             pin.close()
             raise
         return ReleaseReader(release, root, connection, pin)
+
+    def _pinned(self, ref: ReleaseRef) -> Pin:
+        """Pin what a reference means; it may mean another release before the pin is there."""
+        while True:
+            number = self.resolve(ref)
+            try:
+                return pin_release(self.layout, number, self.clock)
+            except NotFound:
+                if self.resolve(ref) == number:
+                    raise
 
     def publish(self, content: ReleaseContent, lock: HeldLock) -> Release:
         """Publish a new release, staged.

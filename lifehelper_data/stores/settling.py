@@ -34,28 +34,39 @@ def collecting_definition(table: Table) -> str:
     return table_definition(table, f", {ORDINAL} BIGINT")
 
 
-def settle_table(connection: duckdb.DuckDBPyConnection, table: Table) -> Settled:
+def settle_table(
+    connection: duckdb.DuckDBPyConnection, table: Table, *, ordered: bool = True
+) -> Settled:
     """Settle a collected table by its own rule; losers are added to `quarantine`.
 
     Args:
         connection: the scratch database; it holds the table and `quarantine`, both collecting.
         table: the contract table.
+        ordered: whether the order of its rows means something. Where it does not, the largest row
+            (columns compared in contract order, null below every value) counts as the last.
     """
     before = _count(connection, table.name)
     match table.duplicates:
         case Duplicates.NEWEST_WINS:
-            first = f"updated_at DESC NULLS LAST, {ORDINAL} DESC"
+            first = f"updated_at DESC NULLS LAST, {_last_first(table, ordered)}"
             duplicates = _drop_losers(connection, table, first)
             return Settled(kept=before - duplicates, duplicates=duplicates)
         case Duplicates.LAST_WINS:
-            duplicates = _drop_losers(connection, table, f"{ORDINAL} DESC")
+            duplicates = _drop_losers(connection, table, _last_first(table, ordered))
             return Settled(kept=before - duplicates, duplicates=duplicates)
         case Duplicates.REPEATED_DELIVERY:
             _merge_deliveries(connection, table)
         case Duplicates.REPEATED_ROW:
-            _merge_rows(connection, table)
+            _merge_rows(connection, table, ordered=ordered)
     kept = _count(connection, table.name)
     return Settled(kept=kept, repeated=before - kept)
+
+
+def _last_first(table: Table, ordered: bool) -> str:
+    """Return the order that puts the last row first."""
+    if ordered:
+        return f"{ORDINAL} DESC"
+    return ", ".join(f"{quote(c.name)} DESC NULLS LAST" for c in table.columns)
 
 
 def _drop_losers(connection: duckdb.DuckDBPyConnection, table: Table, winner_first: str) -> int:
@@ -89,15 +100,20 @@ def _merge_deliveries(connection: duckdb.DuckDBPyConnection, table: Table) -> No
     )
 
 
-def _merge_rows(connection: duckdb.DuckDBPyConnection, table: Table) -> None:
+def _merge_rows(connection: duckdb.DuckDBPyConnection, table: Table, *, ordered: bool) -> None:
     plain = ", ".join(quote(c.name) for c in table.columns if c.name != "seq")
     select = (
         f"SELECT {plain}, min({ORDINAL}) AS {ORDINAL} FROM {quote(table.name)} GROUP BY {plain}"
     )
     if table.ordered_within:
         within = ", ".join(quote(k) for k in table.ordered_within)
+        first = (
+            ORDINAL
+            if ordered
+            else ", ".join(f"{quote(c.name)} NULLS FIRST" for c in table.columns if c.name != "seq")
+        )
         select = (
-            f"SELECT *, row_number() OVER (PARTITION BY {within} ORDER BY {ORDINAL}) AS seq "
+            f"SELECT *, row_number() OVER (PARTITION BY {within} ORDER BY {first}) AS seq "
             f"FROM ({select})"
         )
     _replace(connection, table, select)

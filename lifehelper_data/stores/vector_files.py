@@ -82,7 +82,7 @@ class VectorFiles:
 
     @property
     def snapshots(self) -> Path:
-        """Facts about tags (JSON) and their vectors as memory-mapped arrays."""
+        """Facts about tags (JSON) and their vectors and codes as memory-mapped arrays."""
         return self.layout.vectors / f"{self.table_name}.snapshots"
 
     @property
@@ -106,6 +106,10 @@ class VectorFiles:
     def cached_vectors(self, tag: str) -> Path:
         """The vectors of a tag."""
         return self.snapshots / f"{tag}.vectors.npy"
+
+    def cached_codes(self, tag: str) -> Path:
+        """The quantised copy of a tag's vectors, derived from them."""
+        return self.snapshots / f"{tag}.codes"
 
     def exists(self) -> bool:
         """Whether the table was ever committed."""

@@ -1,14 +1,17 @@
 """One published version of a vector table, as memory-mapped arrays. Opening imports no Lance."""
 
+import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from lifehelper_data.domain.errors import InvalidRequest, NotFound, Unavailable
 from lifehelper_data.stores.layout import Layout
+from lifehelper_data.stores.vector_codes import load_or_make_codes
+from lifehelper_data.stores.vector_engine import Cosines, Nearest, VectorEngine, choose_engine
 from lifehelper_data.stores.vector_files import VectorFiles, is_tag
 from lifehelper_data.stores.vector_rows import (
     CHUNK,
@@ -28,9 +31,10 @@ from lifehelper_data.stores.vector_version import (
     tag_faults,
 )
 
-Mask = npt.NDArray[np.bool_]
-Cosines = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    from lifehelper_data.domain.search.scan import ScanCodes
 
+Mask = npt.NDArray[np.bool_]
 _SPARSE_SHARE: Final = 0.25
 """Kept share below which the kept rows are gathered instead of scoring all."""
 
@@ -50,6 +54,8 @@ class VectorSnapshot:
     vectors: Vectors
     _files: VectorFiles
     _table: Any = field(default=None)
+    _codes: "ScanCodes | None" = field(default=None)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def open(cls, layout: Layout, name: str, vector_space_id: str, tag: str) -> "VectorSnapshot":
@@ -91,10 +97,17 @@ class VectorSnapshot:
     def search(
         self, query: Vectors, k: int, mask: Mask | None = None, *, approximate: bool = False
     ) -> tuple[Ints, Cosines]:
-        """Return the k nearest items.
+        """Return ids and cosines of the k nearest items (see `nearest`)."""
+        found = self.nearest(query, k, mask, approximate=approximate)
+        return found.item_ids, found.cosines
 
-        All rows are scored in float32; what can be among the best k is scored again in float64,
-        row by row, so that equal vectors have equal cosines wherever they stand.
+    def nearest(
+        self, query: Vectors, k: int, mask: Mask | None = None, *, approximate: bool = False
+    ) -> Nearest:
+        """Return the k nearest items, and how they were found.
+
+        An engine picks rows among which the best k are, and their cosines are computed in
+        float64, row by row, so that equal vectors have equal cosines wherever they stand.
 
         Args:
             query: float32 (dim,), of length 1 within 1e-3.
@@ -103,25 +116,52 @@ class VectorSnapshot:
             approximate: let the index choose the k items, if there is one and no mask.
 
         Returns:
-            Item ids int64 (m,) and cosines float64 (m,) (dot products of vectors of length 1),
-            m <= k: higher cosine first, then lower id. No rows, or none let through: both empty.
+            m <= k items and their cosines (dot products of vectors of length 1): higher cosine
+            first, then lower id. No rows, or none let through: both empty.
 
         Raises:
             InvalidRequest: a bad query, a k below 1, or a mask of another length.
         """
         self._check(query, k, mask)
-        if len(self) == 0:
-            places = np.zeros(0, np.int64)
-        elif approximate and mask is None and self.version.indexed:
-            places = self._ask_index(query, k)
-        else:
-            places = self._nearest(query, k, mask)
+        considered = len(self) if mask is None else int(np.count_nonzero(mask))
+        engine, recall = choose_engine(len(self), considered), 1.0
+        if approximate and mask is None and self.version.indexed:
+            engine, recall = VectorEngine.INDEX, self.version.recall or 0.0
+        places = self._picked(engine, query, k, mask)
         cosines = _exact(self.vectors, places, query)
         order = np.lexsort((places, -cosines))[:k]
-        return self.item_ids[places[order]], cosines[order]
+        return Nearest(
+            item_ids=self.item_ids[places[order]],
+            cosines=cosines[order],
+            engine=engine,
+            considered=considered,
+            rescored=len(places),
+            recall=recall,
+        )
 
-    def _nearest(self, query: Vectors, k: int, mask: Mask | None) -> Ints:
-        """Return the positions of at least the k nearest."""
+    def _picked(self, engine: VectorEngine, query: Vectors, k: int, mask: Mask | None) -> Ints:
+        """Return the positions of rows among which the best k are."""
+        match engine:
+            case VectorEngine.GATHERED:
+                return np.flatnonzero(np.ones(len(self), np.bool_) if mask is None else mask)
+            case VectorEngine.FLOAT32:
+                return self._by_float32(query, k, mask)
+            case VectorEngine.INT8:
+                from lifehelper_data.domain.search.scan import candidates  # numba, on need
+
+                return candidates(self._codes_of_all(), query, k, mask)
+            case VectorEngine.INDEX:
+                return self._ask_index(query, k)
+
+    def _codes_of_all(self) -> "ScanCodes":
+        """Return the codes; the first search checks them, or makes them."""
+        if self._codes is None:
+            with self._lock:
+                if self._codes is None:
+                    self._codes = load_or_make_codes(self._files, self.version.tag, self.vectors)
+        return self._codes
+
+    def _by_float32(self, query: Vectors, k: int, mask: Mask | None) -> Ints:
         if mask is None:
             allowed, scores = None, self.vectors @ query
         else:

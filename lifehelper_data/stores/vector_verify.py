@@ -1,12 +1,17 @@
 """Whether a published version of a vector table still holds what it was published with."""
 
+from typing import Final
+
 from lifehelper_data.domain.errors import NotFound, Unavailable
 from lifehelper_data.stores.layout import Layout
 from lifehelper_data.stores.part_check import Problem
+from lifehelper_data.stores.vector_codes import codes_fault
 from lifehelper_data.stores.vector_files import VectorFiles
 from lifehelper_data.stores.vector_publish import REMOVE
 from lifehelper_data.stores.vector_rows import content_digest
 from lifehelper_data.stores.vector_version import load_facts, map_arrays, read_tagged
+
+_REMOVE_CODES: Final = "remove that file; the next search makes it again"
 
 
 def verify_version(
@@ -46,7 +51,13 @@ def verify_version(
         (mapped[0] == found.item_ids).all() and (mapped[1] == found.vectors).all()
     ):
         problems.append(f"{files.cached_vectors(tag).name!r} is not what the table holds")
-    return [_problem(files, what) for what in problems]
+    found_problems = [_problem(files, what) for what in problems]
+    fault = None if problems else codes_fault(files, tag, found.vectors)
+    if fault is not None:
+        path = files.cached_codes(tag)
+        shown = path.relative_to(layout.root).as_posix()
+        found_problems.append(Problem(path=shown, what=fault, remedy=_REMOVE_CODES))
+    return found_problems
 
 
 def _problem(files: VectorFiles, what: str) -> Problem:

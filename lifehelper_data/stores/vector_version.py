@@ -1,7 +1,8 @@
 """What is known about a published version of a vector table, and where its rows are kept.
 
 `<table>.snapshots/<tag>.json` holds the facts, `<tag>.ids.npy` and `<tag>.vectors.npy` the rows by
-ascending id. They are a cache: what is missing is made again from the tagged version.
+ascending id, `<tag>.codes` a quantised copy of many rows (see `vector_codes`). They are a cache:
+what is missing is made again from the tagged version.
 """
 
 import json
@@ -15,6 +16,7 @@ import numpy.typing as npt
 
 from lifehelper_data.domain.errors import NotFound, Unavailable
 from lifehelper_data.stores.atomic import replace_file, write_json
+from lifehelper_data.stores.vector_codes import save_codes, wants_codes
 from lifehelper_data.stores.vector_files import VectorFiles
 from lifehelper_data.stores.vector_rows import (
     VECTOR,
@@ -111,9 +113,12 @@ def tag_faults(files: VectorFiles, tag: str, rows: VectorRows) -> list[str]:
 def save_snapshot(files: VectorFiles, version: VectorVersion, rows: VectorRows) -> None:
     """Keep a version's arrays and facts; each file is whole or absent, the facts come last."""
     files.snapshots.mkdir(parents=True, exist_ok=True)
-    files.version_facts(version.tag).unlink(missing_ok=True)
+    for derived in (files.version_facts(version.tag), files.cached_codes(version.tag)):
+        derived.unlink(missing_ok=True)
     _save(files.cached_ids(version.tag), rows.item_ids)
     _save(files.cached_vectors(version.tag), rows.vectors)
+    if wants_codes(version.rows):
+        save_codes(files, version.tag, rows.vectors)
     write_json(files.version_facts(version.tag), asdict(version))
 
 

@@ -69,9 +69,9 @@ def test_every_encoding_can_be_read(codec: str) -> None:
         (RAW + BOOKS + '[tables.book]\nsql = "x"', None, "unknown table 'book'; known: books, "),
         (RAW + '[tables.books]\nsql = ""', "tables.books.sql", "at least 1 character"),
         (RAW + "[tables.books]\nsql = 7", "tables.books.sql", "valid string"),
-        (RAW + "[tables.books]\n", "tables.books.sql", "is required; add it"),
-        (RAW + '[tables.books]\nquery = "x"', "tables.books.sql", "is required; add it"),
-        (RAW + BOOKS + 'query = "x"', "tables.books.query", "unknown key; known: sql"),
+        (RAW + "[tables.books]\n", "tables.books", "needs exactly one of sql .* and query"),
+        (RAW + BOOKS + 'query = "x"', "tables.books", "needs exactly one of sql .* and query"),
+        (RAW + BOOKS + 'sqll = "x"', "tables.books.sqll", "unknown key; known: sql, query, incr"),
         (
             RAW + 'encodign = "x"\n' + BOOKS,
             "files.raw.encodign",
