@@ -230,7 +230,7 @@ class BigramSearch:
 
     def __init__(self, passages: Sequence[Passage]) -> None:
         self._terms: dict[str, int] = {}
-        offsets, terms, counts = [0], [], []
+        offsets, terms, counts = [0], list[int](), list[int]()
         for passage in passages:
             found: dict[int, int] = {}
             for pair in bigrams(f"{passage.title or ''} {passage.text}"):

@@ -12,6 +12,7 @@ _SETTINGS = (
     "SET GLOBAL autoinstall_known_extensions = false",
     "SET GLOBAL autoload_known_extensions = false",
     "SET GLOBAL allow_community_extensions = false",
+    "SET enable_progress_bar = false",  # it prints on stdout, where --json speaks
 )
 # Settings belong to the DuckDB instance, which all connections of a process to one file share.
 _SETUP = threading.Lock()
