@@ -35,7 +35,9 @@ def connect_scratch(
     connection = duckdb.connect(path, config=config)
     try:
         connection.execute("SET TimeZone = 'UTC'")
-        connection.execute("SET enable_progress_bar = false")  # it would print on stdout
+        ((shown,),) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()
+        if shown:  # it would print on stdout; where it is off (notebooks) even saying so can fail
+            connection.execute("SET enable_progress_bar = false")
         yield connection
     finally:
         connection.close()

@@ -12,7 +12,6 @@ _SETTINGS = (
     "SET GLOBAL autoinstall_known_extensions = false",
     "SET GLOBAL autoload_known_extensions = false",
     "SET GLOBAL allow_community_extensions = false",
-    "SET enable_progress_bar = false",  # it prints on stdout, where --json speaks
 )
 # Settings belong to the DuckDB instance, which all connections of a process to one file share.
 _SETUP = threading.Lock()
@@ -107,6 +106,9 @@ def lock_down(
 def _apply(connection: duckdb.DuckDBPyConnection) -> None:
     for statement in _SETTINGS:
         connection.execute(statement)
+    ((shown,),) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()
+    if shown:  # it would print on stdout; where it is off (notebooks) even saying so can fail
+        connection.execute("SET enable_progress_bar = false")
 
 
 def _is_locked(connection: duckdb.DuckDBPyConnection) -> bool:
