@@ -11,6 +11,7 @@ from lifehelper_data.evaluation.metrics import (
     Rankings,
     RankingSpec,
     Relevance,
+    find_hits,
     ranking_metrics,
 )
 
@@ -178,3 +179,11 @@ def test_ids_are_only_names() -> None:
     plain = ranking_metrics(Rankings.from_lists(lists), Relevance.from_grades(graded), NAMES)
     for name in NAMES:
         assert np.array_equal(plain[name], renamed[name], equal_nan=True)
+
+
+def test_hits_are_looked_for_down_to_the_depth_asked_for() -> None:
+    lists, relevant = Rankings.from_lists([[1, 2], [9, 1, 2]]), Relevance.from_lists([[1, 2]] * 2)
+    every, first = find_hits(lists, relevant), find_hits(lists, relevant, 1)
+    assert (every.case.tolist(), every.rank.tolist()) == ([0, 0, 1, 1], [1, 2, 2, 3])
+    assert every.nth.tolist() == [1, 2, 1, 2]
+    assert (first.case.tolist(), first.rank.tolist()) == ([0], [1])
