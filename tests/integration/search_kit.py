@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
@@ -213,9 +214,12 @@ def found_ids(workspace: Workspace, query: str, **request: object) -> list[int]:
 
 
 def files_below(folder: Path) -> dict[str, tuple[int, int]]:
-    """Return (size, time of change) of every file."""
+    """Return (size, number of the file and its bytes) of every file; reuse may renew its time."""
     return {
-        path.relative_to(folder).as_posix(): (path.stat().st_size, path.stat().st_mtime_ns)
+        path.relative_to(folder).as_posix(): (
+            path.stat().st_size,
+            path.stat().st_ino << 32 | zlib.crc32(path.read_bytes()),
+        )
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
