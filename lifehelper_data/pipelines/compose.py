@@ -94,9 +94,7 @@ def compose_newest(context: BuildContext, store: ReleaseStore) -> ReleaseContent
             **content.facts,
             "waiting": {"books": served.waiting, "habit_catalog": habits_waiting},
             "leaving": {"books": served.leaving, "habit_catalog": habits_leaving},
-            "books_waiting_since": (
-                served.waiting_since.isoformat() if served.waiting_since else None
-            ),
+            "books_waiting_since": _waiting_since(store, served),
         },
     )
 
@@ -153,6 +151,23 @@ def _on_release(store: ReleaseStore, tables: BuildRecord) -> ReleaseContent:
         table_counts=tables.table_counts,
         facts={**base.content.facts, **facts},
     )
+
+
+def _waiting_since(store: ReleaseStore, served: ServedBooks) -> str | None:
+    """Return since when the oldest waiting book waits.
+
+    That is the time it bears, else when the release was published that first told of one; None if
+    none waits, or if the release being made is the first.
+    """
+    current = store.current_number()
+    if served.waiting_since is not None or not served.waiting or current is None:
+        return served.waiting_since.isoformat() if served.waiting_since else None
+    before = store.load(current)
+    waiting = before.content.facts.get("waiting")
+    if not isinstance(waiting, dict) or not waiting.get("books"):
+        return None
+    known = before.content.facts.get("books_waiting_since")
+    return str(known) if known else before.created_at.isoformat()
 
 
 def _served_books(context: BuildContext, indexed: TableParts, newest: TableParts) -> ServedBooks:

@@ -140,14 +140,24 @@ def test_a_new_book_may_wait_an_hour_for_its_index(shop: Clocked) -> None:
     assert sorted(shop.cockpit.prices()) == [1, 2, 3, 4]
 
 
-def test_a_new_book_without_a_time_waits_since_its_release(shop: Clocked) -> None:
-    now = shop.after(10 * MINUTE)
+def test_a_new_book_without_a_time_waits_since_the_release_that_told_of_it(shop: Clocked) -> None:
+    told = shop.after(10 * MINUTE)
     shop.price(None, books=(1, 2, 3, 4))
     shop.refresh()
-    shop.after(timedelta(hours=1, seconds=1))
-    assert shop.cockpit.current.created_at == now
-    assert shop.ages()[Served.NEW_BOOKS].age == timedelta(hours=1, seconds=1)
+    now = shop.after(30 * MINUTE)
+    shop.refresh()  # another load, nothing new
+    assert shop.ages()[Served.NEW_BOOKS].age == 30 * MINUTE
+    for sale in (now, shop.after(30 * MINUTE)):  # later releases do not start the wait anew
+        shop.sell(NOW - MINUTE, sale)
+        shop.refresh()
+    assert shop.cockpit.current.number == 4
+    assert shop.cockpit.store.load(2).created_at == told
+    assert shop.ages()[Served.NEW_BOOKS].age == 60 * MINUTE
+    assert Served.NEW_BOOKS not in shop.broken()
+    shop.after(timedelta(seconds=1))
     assert Served.NEW_BOOKS in shop.broken()
+    shop.build()
+    assert shop.ages()[Served.NEW_BOOKS].age == timedelta(0)
 
 
 def test_popularity_grows_old_in_a_day_and_counting_again_heals(shop: Clocked) -> None:

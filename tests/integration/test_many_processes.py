@@ -76,7 +76,8 @@ def check_many_processes(tmp_path: Path, ways: Sequence[str], rounds: int, limit
     made.append(first)
     published = {one.number: one.mark for one in made}
     assert sorted(published) == list(range(1, len(ways) * rounds + 2))
-    assert seen == published
+    assert seen.items() <= published.items()
+    assert set(published) - set(seen) <= set(collected["dropped"])  # gone before it was looked at
     assert sorted([*collected["dropped"], *store.numbers()]) == sorted(published)
     # releases in service only ever grow, and the last word is the newest's
     pointer = read_pointer(layout)
