@@ -104,7 +104,7 @@ class QueryPools:
                 for tokens in self.tokens
             ]
             keyword = Ranked.of(lists)
-            self._candidates[weights] = _joined(keyword, self.vector, self.exact, len(lists))
+            self._candidates[weights] = joined(keyword, self.vector, self.exact, len(lists))
         return self._candidates[weights]
 
 
@@ -153,7 +153,7 @@ def ask_legs(
     )
 
 
-def _joined(keyword: Ranked, vector: Ranked, exact: Ranked, n_queries: int) -> Candidates:
+def joined(keyword: Ranked, vector: Ranked, exact: Ranked, n_queries: int) -> Candidates:
     """Join three lists of (query, book) into one row per pair."""
     pairs = np.column_stack(
         [

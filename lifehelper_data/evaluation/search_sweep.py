@@ -14,11 +14,14 @@ import numpy.typing as npt
 import polars as pl
 
 from lifehelper_data.domain.errors import InvalidRequest
+from lifehelper_data.domain.ports import Progress
 from lifehelper_data.domain.search import KeywordWeights
+from lifehelper_data.evaluation.cases import Case
 from lifehelper_data.evaluation.metrics import Rankings, Relevance, ranking_metrics
-from lifehelper_data.evaluation.search_pools import ABSENT, Candidates, QueryPools
-from lifehelper_data.evaluation.search_systems import K
+from lifehelper_data.evaluation.search_pools import ABSENT, Candidates, QueryPools, ask_legs
+from lifehelper_data.evaluation.search_systems import K, query_of
 from lifehelper_data.evaluation.statistics import MetricRule, Paired, compare_all, summarise
+from lifehelper_data.runtime.search import SearchEngine
 from lifehelper_data.settings import SearchTunables
 
 Floats = npt.NDArray[np.float64]
@@ -83,6 +86,30 @@ class SweepCases:
     pools: QueryPools
     relevance: Relevance
     families: tuple[str, ...]
+
+    @classmethod
+    def ask(
+        cls,
+        name: str,
+        engine: SearchEngine,
+        cases: Sequence[Case],
+        *,
+        progress: Progress | None = None,
+    ) -> "SweepCases":
+        """Ask the legs every query of some cases of the search suite, once.
+
+        Raises:
+            Unavailable: the keyword index, the vectors or the encoder cannot be had.
+        """
+        targets: list[Any] = [case.target for case in cases]
+        return cls(
+            name=name,
+            pools=ask_legs(engine, [query_of(case) for case in cases], progress=progress),
+            relevance=Relevance.from_grades(
+                [{int(book): float(grade) for book, grade in each.items()} for each in targets]
+            ),
+            families=tuple(case.family for case in cases),
+        )
 
     def __post_init__(self) -> None:
         counts = (len(self.pools.queries), len(self.relevance), len(self.families))
